@@ -1,0 +1,173 @@
+"""The block rule of layer pruning: choosing a depth (mathematics.md §2)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.arrays import FloatArray, IntArray
+from formulations.blocks import fill_leaves, implement, linear_gap, respond
+from formulations.compiled import kernel
+from formulations.tree_kernels import Trees, sum_leaves, sum_nodes
+
+
+class LayerRule(NamedTuple):
+    """Block rule of `LayerPruning`.
+
+    A choice is one depth per block; a relaxed point holds z_i1 ≥ … ≥ z_id of every tree.
+    ``cost`` (prefixes,) is cost_i(k) for k = 0…d_i; ``products`` the tables of
+    `PruningData.prefix_products`.
+    """
+
+    choice_start: IntArray
+    point_start: IntArray
+    prefix_start: IntArray
+    product_start: IntArray
+    products: FloatArray
+    cost: FloatArray
+
+
+@kernel
+def prefix_sums(trees: Trees, i: int, node_sum: FloatArray, sums: FloatArray) -> None:
+    """Set ``sums`` (d_i + 1,) to ⟨r, P_ik⟩ from the node sums of r.
+
+    Layer k adds Σ (value − value of the parent) · sum over its nodes.
+    """
+    begin, end = trees.node_start[i], trees.node_start[i + 1]
+    layers = trees.layer_start[trees.layer_pointer[i] : trees.layer_pointer[i + 1]]
+    outputs = node_sum.shape[1]
+    steps = trees.step[begin:end].reshape((end - begin) * outputs)
+    flat = node_sum.reshape(node_sum.shape[0] * outputs)
+    total = 0.0
+    sums[0] = 0.0
+    for k in range(1, layers.shape[0] - 1):
+        for entry in range(layers[k] * outputs, layers[k + 1] * outputs):
+            total += steps[entry] * flat[entry]
+        sums[k] = total
+
+
+@kernel
+def all_prefix_sums(
+    trees: Trees, residual: FloatArray, prefix_start: IntArray, sums: FloatArray
+) -> None:
+    """Set ``sums`` (prefixes,) to ⟨r, P_ik⟩ for every tree and prefix."""
+    outputs = residual.shape[1]
+    for i in range(trees.codes.shape[0]):
+        leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], outputs))
+        node_sum = np.empty((trees.node_start[i + 1] - trees.node_start[i], outputs))
+        sum_leaves(trees.codes[i], residual, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        prefix_sums(trees, i, node_sum, sums[prefix_start[i] : prefix_start[i + 1]])
+
+
+@kernel
+def respond_with_depth(
+    rule: LayerRule,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    choice: IntArray,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Exact block update over d_i + 1 depths (FP (4)); see `formulations.blocks.respond`.
+
+    The present depth stays unless another is better by more than ``tolerance``, or a
+    smaller one is as good: so the objective never rises and descent ends.
+    """
+    begin, end = rule.prefix_start[i], rule.prefix_start[i + 1]
+    depths = end - begin
+    table = rule.products[rule.product_start[i] : rule.product_start[i + 1]]
+    value = np.empty(depths)
+    prefix_sums(trees, i, node_sum, value)
+    lowest = 0.0
+    for k in range(depths):
+        square = table[k * depths + k]
+        value[k] = (square - 2.0 * value[k]) / trees.total_weight + rule.cost[begin + k]
+        lowest = min(lowest, value[k])
+    best = 0
+    while value[best] > lowest + tolerance:
+        best += 1
+    now = choice[0]
+    gain = value[now] - value[best]
+    if not (gain > tolerance or (best < now and gain >= 0.0)):
+        best = now
+        gain = 0.0
+    choice[0] = best
+    # The value of depth k relative to the best moves by at most 2 ‖δr‖ ‖P_ik − P_i,best‖ / m.
+    # Products are rounded: a little is added to the distance so that the slack is never too long.
+    slack = np.inf
+    for k in range(depths):
+        lengths = table[k * depths + k] + table[best * depths + best]
+        square = max(lengths - 2.0 * table[k * depths + best], 0.0) + 1e-14 * lengths
+        if k != best and square > 0.0:
+            margin = max(value[k] - value[best], 0.0)
+            slack = min(slack, 0.5 * trees.total_weight * margin / np.sqrt(square))
+    return gain, slack
+
+
+@kernel
+def fill_leaves_to_depth(
+    rule: LayerRule, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray
+) -> None:
+    """Write the value of each leaf's ancestor at the chosen depth, or its own above it."""
+    outputs = leaf_value.shape[1]
+    if choice[0] == 0:
+        leaf_value[:] = 0.0
+        return
+    begin = trees.node_start[i]
+    layers = trees.layer_start[trees.layer_pointer[i] : trees.layer_pointer[i + 1]]
+    nodes = layers[-1]
+    stop = layers[choice[0] + 1]
+    seen = np.empty(nodes, dtype=np.int64)
+    for node in range(nodes):
+        seen[node] = node if node < stop else seen[trees.parent[begin + node]]
+    first = trees.leaf_start[i]
+    for leaf in range(leaf_value.shape[0]):
+        node = seen[trees.leaf_node[first + leaf]]
+        for o in range(outputs):
+            leaf_value[leaf, o] = trees.value[begin + node, o]
+
+
+@kernel
+def fill_relaxed_leaves(
+    trees: Trees, point_start: IntArray, point: FloatArray, leaf_value: FloatArray
+) -> None:
+    """Write Σ_k z_ik (D_i)_k along each leaf's path, times γ_i, for all trees."""
+    outputs = leaf_value.shape[1]
+    for i in range(trees.codes.shape[0]):
+        begin = trees.node_start[i]
+        layers = trees.layer_start[trees.layer_pointer[i] : trees.layer_pointer[i + 1]]
+        value = np.zeros((layers[-1], outputs))
+        for k in range(1, layers.shape[0] - 1):
+            z = point[point_start[i] + k - 1]
+            for node in range(layers[k], layers[k + 1]):
+                above = trees.parent[begin + node]
+                for o in range(outputs):
+                    value[node, o] = value[above, o] + z * trees.step[begin + node, o]
+        for leaf in range(trees.leaf_start[i], trees.leaf_start[i + 1]):
+            for o in range(outputs):
+                leaf_value[leaf, o] = value[trees.leaf_node[leaf], o]
+
+
+@kernel
+def layer_gap(
+    rule: LayerRule, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray
+) -> float:
+    """⟨g_i, z_i⟩ − min_k g_ik with g_ik = −(2/m) ⟨r, P_ik⟩ + cost_i(k), g_i0 = 0."""
+    begin = rule.prefix_start[i]
+    depths = rule.prefix_start[i + 1] - begin
+    gradient = np.empty(depths)
+    prefix_sums(trees, i, node_sum, gradient)
+    lowest = 0.0
+    at_point = 0.0
+    for k in range(1, depths):
+        gradient[k] = rule.cost[begin + k] - 2.0 * gradient[k] / trees.total_weight
+        at_point += point[k - 1] * (gradient[k] - gradient[k - 1])
+        lowest = min(lowest, gradient[k])
+    return max(at_point - lowest, 0.0)
+
+
+implement(respond, LayerRule, respond_with_depth)
+implement(fill_leaves, LayerRule, fill_leaves_to_depth)
+implement(linear_gap, LayerRule, layer_gap)

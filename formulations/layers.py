@@ -1,0 +1,263 @@
+"""Problem (1): pruning depth layers (FP §2.2, mathematics.md §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from formulations.arrays import FloatArray, IntArray, frozen
+from formulations.base import Formulation, checked_point
+from formulations.canonical import CanonicalForm
+from formulations.errors import InvalidInput
+from formulations.layer_kernels import LayerRule, all_prefix_sums, fill_relaxed_leaves
+from formulations.weights import LayerWeights, layer_weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LayerPruning(Formulation):
+    """Choose how deep every tree remains: Problem (1) of the ForestPrune paper.
+
+        minimise over z   (1/m) ‖ r0 − Σ_i γ_i D_i z_i ‖²  +  (α/K) Σ_i Σ_k w_ik z_ik
+        z_ik ∈ {0, 1},  z_ik ≥ z_i,k+1
+
+    A choice is (n,) integers, the depth k_i ∈ {0…d_i} of each tree, 0 for a tree that is
+    removed. A point of the relaxation is (Σ d_i,): the z of all trees, one tree after the
+    other.
+
+    Parameters
+    ----------
+    data
+        What the problem is built on.
+    alpha
+        At least 0, in units of y²: multiply by `PruningData.y_variance` an α that is meant
+        for a standardised response.
+    weights
+        Layer weights w: ``"nodes"`` (the number of nodes of the layer), ``"depth"`` (1 each)
+        or one (d_i,) array of non-negative numbers per tree. K is their normaliser, see
+        `formulations.weights.layer_weights`.
+
+    Raises
+    ------
+    InvalidInput
+        When α is negative or not finite, or the weights do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forestprune import LayerPruning, PruningData
+    >>> D = [np.array([[1.0, 0.5], [-1.0, 0.0], [0.0, 0.25]])]
+    >>> problem = LayerPruning(PruningData.from_layers(D, [1.5, -1.0, 0.25]), 0.1, "depth")
+    >>> round(problem.objective([2]), 6)
+    0.1
+    """
+
+    kind: ClassVar[str] = "layers"
+
+    weights: LayerWeights = "nodes"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._prefix_share  # noqa: B018  (weights that do not fit are refused here)
+
+    @cached_property
+    def rule(self) -> LayerRule:
+        """Arrays of the block view."""
+        return LayerRule(
+            choice_start=frozen(np.arange(self.data.n_trees + 1)),
+            point_start=self._layer_start,
+            prefix_start=self.data.prefix_start,
+            product_start=self.data.product_start,
+            products=self.data.prefix_products,
+            cost=frozen(self.alpha * self._prefix_share),
+        )
+
+    def zero(self) -> IntArray:
+        """Return depth 0 for every tree."""
+        return np.zeros(self.data.n_trees, dtype=np.int64)
+
+    def full(self) -> IntArray:
+        """Return every tree's own depth."""
+        return np.array(self.data.depths)
+
+    def checked(self, choice: npt.ArrayLike) -> IntArray:
+        """Return depths as (n,) int64.
+
+        Raises
+        ------
+        InvalidInput
+            When the shape differs, a depth is not an integer, or not between 0 and d_i.
+        """
+        depths = np.asarray(choice)
+        if depths.shape != (self.data.n_trees,):
+            raise InvalidInput(
+                f"choice must hold one depth for each of the {self.data.n_trees} trees, "
+                f"got shape {depths.shape}"
+            )
+        if depths.dtype.kind not in "iu":
+            raise InvalidInput(f"choice must hold integers, got {depths.dtype}")
+        wrong = np.flatnonzero((depths < 0) | (depths > self.data.depths))
+        if len(wrong):
+            i = int(wrong[0])
+            raise InvalidInput(
+                f"choice[{i}] must lie between 0 and the tree's depth {self.data.depths[i]}, "
+                f"got {depths[i]}"
+            )
+        return depths.astype(np.int64)
+
+    def penalty(self, choice: npt.ArrayLike) -> float:
+        """Return (α/K) Σ_i Σ_{k ≤ k_i} w_ik, in units of y²."""
+        prefixes = self.data.prefix_start[:-1] + self.checked(choice)
+        return float(self.alpha * self._prefix_share[prefixes].sum())
+
+    def point(self, choice: npt.ArrayLike) -> FloatArray:
+        """Return z (Σ d_i,) of a choice."""
+        depths = self.checked(choice)
+        return (self._layer_number <= np.repeat(depths, self.data.depths)).astype(np.float64)
+
+    def repaired(self, point: npt.ArrayLike) -> FloatArray:
+        """Return z with entries in [0, 1] that do not rise inside a tree."""
+        z = np.clip(checked_point(point, int(self._layer_start[-1])), 0.0, 1.0)
+        for begin, end in zip(self._layer_start[:-1], self._layer_start[1:], strict=True):
+            np.minimum.accumulate(z[begin:end], out=z[begin:end])
+        return z
+
+    def relaxed_penalty(self, point: FloatArray) -> float:
+        """Return (α/K) Σ w z, in units of y²."""
+        return float(self._layer_cost @ point)
+
+    def relaxed_leaf_values(self, point: FloatArray) -> FloatArray:
+        """Return Σ_k z_ik γ_i D_i along the path to each leaf, (leaves, q)."""
+        values = np.zeros((len(self.data.leaf_node), self.data.n_outputs))
+        fill_relaxed_leaves(self.data.trees, self._layer_start, point, values)
+        return values
+
+    def rounded(self, point: FloatArray) -> IntArray:
+        """Return the depth up to which z is above ½, for each tree."""
+        kept = self.repaired(point) > 0.5
+        total = np.concatenate([[0], np.cumsum(kept)])
+        return np.diff(total[self._layer_start])
+
+    def count_choices(self) -> float:
+        """Return Π (d_i + 1)."""
+        return float(np.prod(self.data.depths + 1.0))
+
+    def block_choices(self, i: int) -> npt.NDArray[np.int64]:
+        """Return the depths 0…d_i, (d_i + 1, 1)."""
+        return np.arange(self.data.depths[i] + 1)[:, None]
+
+    def alpha_max(self) -> float:
+        """Return max_ik K (2⟨r0,P_ik⟩ − ‖P_ik‖²) / (m Σ_{l≤k} w_il), at least 0.
+
+        From this α on, descent from the empty model stays there. Prefixes of zero weight
+        cost nothing at any α and are left out.
+        """
+        squares = np.concatenate(
+            [
+                self.data.prefix_products[begin:end].reshape(depth + 1, depth + 1).diagonal()
+                for begin, end, depth in zip(
+                    self.data.product_start[:-1],
+                    self.data.product_start[1:],
+                    self.data.depths,
+                    strict=True,
+                )
+            ]
+        )
+        return self._largest_ratio(2.0 * self._target_sums - squares)
+
+    def alpha_max_certified(self) -> float:
+        """Return max_ik 2 K ⟨r0,P_ik⟩ / (m Σ_{l≤k} w_il), at least 0.
+
+        From this α on the empty model is optimal for the relaxation, hence proven optimal.
+        """
+        return self._largest_ratio(2.0 * self._target_sums)
+
+    def kept_nodes(self, choice: npt.ArrayLike) -> int:
+        """Return the number of nodes of the kept trees, roots counted.
+
+        Raises
+        ------
+        InvalidInput
+            When the data comes from plain D arrays, so that nodes are not known.
+        """
+        if not self.data.node_counts_known:
+            raise InvalidInput("node counts are not known for data from plain D arrays")
+        return sum(
+            int(sizes[:depth].sum()) + (depth > 0)
+            for sizes, depth in zip(self.data.layer_sizes, self.checked(choice), strict=True)
+        )
+
+    def canonical(self) -> CanonicalForm:
+        """Return the problem with one binary z_ik per layer."""
+        inner = np.ones(self._layer_start[-1], dtype=np.bool_)
+        inner[self._layer_start[:-1][self.data.depths > 0]] = False
+        lower = np.flatnonzero(inner)
+        return CanonicalForm(
+            data=self.data,
+            tables=tuple(self._leaf_steps(i) for i in range(self.data.n_trees)),
+            cost=self._layer_cost,
+            upper=lower - 1,
+            lower=lower,
+        )
+
+    @cached_property
+    def _prefix_share(self) -> FloatArray:
+        """Σ_{l≤k} w_il / K of every prefix k = 0…d_i."""
+        arrays, normaliser = layer_weights(self.data, self.weights)
+        sums = np.zeros(self.data.prefix_start[-1])
+        for begin, array in zip(self.data.prefix_start[:-1], arrays, strict=True):
+            sums[begin + 1 : begin + 1 + len(array)] = np.cumsum(array)
+        return np.asarray(frozen(sums / normaliser if normaliser > 0.0 else sums))
+
+    @cached_property
+    def _layer_start(self) -> IntArray:
+        return frozen(np.concatenate([[0], np.cumsum(self.data.depths)]), np.int64)
+
+    @cached_property
+    def _layer_number(self) -> IntArray:
+        """The layer k = 1…d_i of every entry of z."""
+        return np.concatenate([np.arange(1, depth + 1) for depth in self.data.depths])
+
+    @cached_property
+    def _layer_cost(self) -> FloatArray:
+        prefixes = np.repeat(self.data.prefix_start[:-1], self.data.depths) + self._layer_number
+        share = self._prefix_share
+        return np.asarray(frozen(self.alpha * (share[prefixes] - share[prefixes - 1])))
+
+    @cached_property
+    def _target_sums(self) -> FloatArray:
+        """⟨r0, P_ik⟩ of all prefixes."""
+        sums = np.zeros(self.data.prefix_start[-1])
+        weighted = self.data.row_weight[:, None] * self.data.target
+        all_prefix_sums(self.data.trees, weighted, self.data.prefix_start, sums)
+        return sums
+
+    def _largest_ratio(self, gain: FloatArray) -> float:
+        priced = self._prefix_share > 0.0
+        if not priced.any():
+            return 0.0
+        ratios = gain[priced] / (self.data.total_weight * self._prefix_share[priced])
+        return max(float(ratios.max()), 0.0)
+
+    def _leaf_steps(self, i: int) -> FloatArray:
+        """(leaves, d_i, q): γ_i D_i on every leaf."""
+        data = self.data
+        nodes = slice(int(data.node_start[i]), int(data.node_start[i + 1]))
+        parent, value = data.parent[nodes], data.value[nodes]
+        layers = data.layer_start[data.layer_pointer[i] : data.layer_pointer[i + 1]]
+        layer = np.repeat(np.arange(len(layers) - 1), np.diff(layers))
+        here = data.leaf_node[data.leaf_start[i] : data.leaf_start[i + 1]].astype(np.int64)
+        steps = np.zeros((len(here), len(layers) - 2, data.n_outputs))
+        for k in range(len(layers) - 2, 0, -1):
+            reached = layer[here] == k
+            node = here[reached]
+            steps[reached, k - 1] = value[node] - value[parent[node]]
+            here[reached] = parent[node]
+        return steps
+
+    def __repr__(self) -> str:
+        weights = self.weights if isinstance(self.weights, str) else "given arrays"
+        return f"LayerPruning({self.data!r}, alpha={self.alpha:g}, weights={weights!r})"

@@ -1,0 +1,47 @@
+"""Solvers by name: each public file of this package is one."""
+
+from solvers._errors import (
+    EngineFailure,
+    InvalidOption,
+    MissingEngine,
+    SolverError,
+    UnknownSolver,
+    UnsupportedProblem,
+)
+from solvers._path import Path, solve_path
+from solvers._registry import (
+    available_solvers,
+    capability_table,
+    format_label,
+    parse_label,
+    predicted_memory,
+)
+from solvers._result import BoundSource, Guarantee, Result, Termination, TraceEntry
+from solvers._solve import solve
+from solvers._verify import Verification, verify
+
+__all__ = [
+    "BoundSource",
+    "EngineFailure",
+    "Guarantee",
+    "InvalidOption",
+    "MissingEngine",
+    "Path",
+    "Result",
+    "SolverError",
+    "Termination",
+    "TraceEntry",
+    "UnknownSolver",
+    "UnsupportedProblem",
+    "Verification",
+    "available_solvers",
+    "capability_table",
+    "format_label",
+    "parse_label",
+    "predicted_memory",
+    "solve",
+    "solve_path",
+    "verify",
+]
+
+DISTRIBUTION = "forestprune"

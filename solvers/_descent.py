@@ -1,0 +1,126 @@
+"""Cyclic block coordinate descent on the block view (FP §3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from formulations import Formulation
+from formulations.arrays import FloatArray, IntArray
+from formulations.blocks import State, full_correlations, put, sweep, total_linear_gap
+from formulations.tree_kernels import squared_norm
+from solvers._base import Control
+
+
+class Descent:
+    """A choice with its residual, and moves on it.
+
+    Parameters
+    ----------
+    problem
+        The problem to descend on.
+    choice
+        Where to start.
+    """
+
+    def __init__(self, problem: Formulation, choice: IntArray) -> None:
+        data = problem.data
+        self.problem = problem
+        self.rule = problem.rule
+        self.trees = data.trees
+        self.state = State(
+            residual=data.row_weight[:, None] * data.target,
+            choice=problem.zero(),
+            leaf_value=np.zeros((len(data.leaf_node), data.n_outputs)),
+            slack=np.full(data.n_trees, -1.0),
+            seen_at=np.zeros(data.n_trees),
+            travelled=np.zeros(1),
+        )
+        for i in np.flatnonzero(self.kept_of(choice)):
+            self.give(int(i), choice)
+        self.objective = self._objective()
+
+    def kept_of(self, choice: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return (n,) whether a choice keeps anything of each block."""
+        return np.logical_or.reduceat(choice != 0, self.rule.choice_start[:-1])
+
+    def give(self, i: int, choice: IntArray) -> None:
+        """Give block i its part of a choice."""
+        part = slice(self.rule.choice_start[i], self.rule.choice_start[i + 1])
+        put(self.rule, self.trees, self.state, i, choice[part])
+        self.state.slack[i] = -1.0
+
+    def exchange(self, out: int | None, into: int | None) -> None:
+        """Remove one block and keep another one whole; either may be None."""
+        if out is not None:
+            self.give(out, self.problem.zero())
+        if into is not None:
+            self.give(into, self.problem.full())
+        self.objective = self._objective()
+
+    def run(self, control: Control, exact: bool = True) -> bool:
+        """Sweep to a fixed point; return False when stopped before that.
+
+        Hasty sweeps until one is quiet; then, if ``exact``, one that leaves nothing out, and
+        when it finds a move all over again.
+        """
+        haste = hasty = max(1.0, np.sqrt(self.problem.data.n_trees))
+        while True:
+            moves, gain = sweep(self.rule, self.trees, self.state, self.problem.tolerance, haste)
+            self.objective -= gain
+            if moves == 0 and (haste == 1.0 or not exact):
+                break
+            haste = hasty if moves else 1.0
+            if control.stop() is not None:
+                return False
+        self.objective = self._objective()
+        return True
+
+    def bound(self) -> float:
+        """Return the Frank–Wolfe bound at the present choice: one pass over the rows."""
+        point = self.problem.point(self.state.choice)
+        gaps = np.empty(self.problem.data.n_trees)
+        return self.objective - total_linear_gap(
+            self.rule, self.trees, self.state.residual, point, gaps
+        )
+
+    def correlations(self, of_target: bool) -> FloatArray:
+        """Return (n,) ⟨r, t_i⟩ / ‖t_i‖ of each whole tree with the residual or the target."""
+        data = self.problem.data
+        residual = (
+            data.row_weight[:, None] * data.target if of_target else self.state.residual
+        )
+        correlations = np.empty(data.n_trees)
+        full_correlations(self.rule, self.trees, residual, self.problem.full(), correlations)
+        return correlations
+
+    def saved(self) -> State:
+        """Return a copy of the state, to `restore` later."""
+        return State._make(array.copy() for array in self.state)
+
+    def restore(self, saved: State, objective: float) -> None:
+        """Go back to a saved state and its objective."""
+        for array, before in zip(self.state, saved, strict=True):
+            array[...] = before
+        self.objective = objective
+
+    def _objective(self) -> float:
+        loss = squared_norm(self.trees, self.state.residual) / self.trees.total_weight
+        return loss + self.problem.penalty(self.state.choice)
+
+
+_compiled: set[tuple[type, str]] = set()
+
+
+def compile_descent(problem: Formulation) -> None:
+    """Compile the kernels for problems of this kind, by a descent on two rows."""
+    kind = (type(problem.rule), problem.data.codes.dtype.str)
+    if kind not in _compiled:
+        small = replace(problem, data=problem.data.take_rows(slice(0, 2)))
+        descent = Descent(small, small.zero())
+        descent.exchange(None, 0)
+        descent.run(Control())
+        descent.bound()
+        descent.correlations(of_target=False)
+        _compiled.add(kind)

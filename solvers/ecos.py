@@ -1,0 +1,14 @@
+"""ECOS: an interior-point method for second-order cones (Domahidi et al. 2013)."""
+
+from __future__ import annotations
+
+from solvers._conic import ConicSolver
+
+
+class ECOS(ConicSolver):
+    """The relaxation as a second-order cone program. ECOS has no time limit of its own."""
+
+    summary = "convex relaxation as a second-order cone program, rounded"
+    engines = ("cvxpy", "ecos")
+    engine = "ECOS"
+    settings = {"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}  # noqa: RUF012
