@@ -70,9 +70,7 @@ def fill_leaves(rule: Any, trees: Trees, i: int, choice: IntArray, leaf_value: F
     raise NotImplementedError
 
 
-def linear_gap(
-    rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray
-) -> float:
+def linear_gap(rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray) -> float:
     """Return ⟨g_i, point⟩ − min over block i's choices of ⟨g_i, choice⟩, at least 0.
 
     g is the gradient of the objective at the residual whose sums are ``node_sum``, and

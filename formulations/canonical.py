@@ -90,7 +90,5 @@ class CanonicalForm:
 
     def value(self, x: FloatArray) -> float:
         """Return the objective at x, from the rows."""
-        loss = sum(
-            float(((target - columns @ x) ** 2).sum()) for columns, target in self.chunks()
-        )
+        loss = sum(float(((target - columns @ x) ** 2).sum()) for columns, target in self.chunks())
         return loss + float(self.cost @ x)

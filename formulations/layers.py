@@ -186,7 +186,7 @@ class LayerPruning(Formulation):
         if not self.data.node_counts_known:
             raise InvalidInput("node counts are not known for data from plain D arrays")
         return sum(
-            int(sizes[:depth].sum()) + (depth > 0)
+            int(sizes[:depth].sum()) + int(depth > 0)
             for sizes, depth in zip(self.data.layer_sizes, self.checked(choice), strict=True)
         )
 

@@ -85,9 +85,9 @@ class ConicSolver(Solver):
         import cvxpy as cp
 
         form = problem.canonical()
-        scale = max(problem.data.target_square, np.finfo(float).tiny)
-        if form.n_variables == 0:
-            return None
+        scale = problem.data.target_square
+        if form.n_variables == 0 or scale == 0.0:
+            return None  # the empty model is optimal
         x = cp.Variable(form.n_variables)
         if self.options.form == "rows":
             columns, target = form.rows()
@@ -108,7 +108,9 @@ class ConicSolver(Solver):
     def run(self, problem: Formulation, model: Any, control: Control) -> Answer:
         """Let the engine solve; keep its point."""
         if model is None:
-            return Answer(Termination.CONVERGED, choice=problem.zero(), relaxed=np.zeros(0))
+            zero = problem.zero()
+            choice = zero if self.options.rounding else None
+            return Answer(Termination.CONVERGED, choice=choice, relaxed=problem.point(zero))
         relaxation, x, data, chain, inverse, scale = model
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

@@ -88,9 +88,7 @@ class Descent:
     def correlations(self, of_target: bool) -> FloatArray:
         """Return (n,) ⟨r, t_i⟩ / ‖t_i‖ of each whole tree with the residual or the target."""
         data = self.problem.data
-        residual = (
-            data.row_weight[:, None] * data.target if of_target else self.state.residual
-        )
+        residual = data.row_weight[:, None] * data.target if of_target else self.state.residual
         correlations = np.empty(data.n_trees)
         full_correlations(self.rule, self.trees, residual, self.problem.full(), correlations)
         return correlations
@@ -115,7 +113,7 @@ _compiled: set[tuple[type, str]] = set()
 
 def compile_descent(problem: Formulation) -> None:
     """Compile the kernels for problems of this kind, by a descent on two rows."""
-    kind = (type(problem.rule), problem.data.codes.dtype.str)
+    kind = (type(problem), problem.data.codes.dtype.str)
     if kind not in _compiled:
         small = replace(problem, data=problem.data.take_rows(slice(0, 2)))
         descent = Descent(small, small.zero())

@@ -49,7 +49,9 @@ def solver_class(name: str) -> type[Solver]:
     (found,) = [
         item
         for item in vars(module).values()
-        if isinstance(item, type) and issubclass(item, Solver) and item.__module__ == module.__name__
+        if isinstance(item, type)
+        and issubclass(item, Solver)
+        and item.__module__ == module.__name__
     ]
     return found
 

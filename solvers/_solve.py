@@ -19,13 +19,16 @@ from threadpoolctl import threadpool_limits
 from formulations import Formulation, InvalidInput
 from formulations.arrays import IntArray
 from solvers._base import Answer, Callback, Control, Solver
-from solvers._errors import EngineFailure
+from solvers._errors import EngineFailure, SolverError
 from solvers._process import ProcessEnded, engine_process, peak_bytes
 from solvers._registry import make_solver, require_ready
 from solvers._result import BoundSource, Guarantee, Result, Termination
 
 # Relative to the target's mean square: two values closer than this are the same to rounding.
 _ROUNDING = 1e-9
+
+# A call may take this much longer than its limit, to start an engine's process.
+_STARTING_SECONDS = 0.8
 
 
 def solve(
@@ -123,11 +126,21 @@ def _run_here(
 def _run_beside(
     solver: Solver, problem: Formulation, control: Control
 ) -> tuple[Answer, float, float]:
-    """Prepare, build and run in a process that is ended at the limit."""
-    process = engine_process(control.threads)
-    process.call(_prepare, solver, problem, limit=np.inf, stopped=lambda: control.interrupted)
-    control.started = perf_counter()
+    """Prepare, build and run in a process that is ended at the limit.
+
+    The process must be started and must import the engine first. That is not counted, but
+    beyond a second it goes off the time for build and solve, so that the call keeps its limit.
+    """
+
+    def stopped() -> bool:
+        return control.interrupted
+
+    began = perf_counter()
+    latest = control.time_limit + _STARTING_SECONDS
     try:
+        process = engine_process(control.threads)
+        process.call(_prepare, solver, problem, limit=latest, stopped=stopped)
+        control.started = perf_counter()
         outcome: tuple[Answer, float, float] = process.call(
             _remote_run,
             solver,
@@ -138,14 +151,16 @@ def _run_beside(
             control.verbose,
             control.time_limit,
             control.warm_start,
-            limit=control.time_limit,
-            stopped=lambda: control.interrupted,
+            limit=min(control.time_limit, latest - (control.started - began)),
+            stopped=stopped,
         )
     except ProcessEnded:
         reason = Termination.INTERRUPTED if control.interrupted else Termination.TIME_LIMIT
         return Answer(reason), 0.0, control.elapsed
-    except MemoryError as error:
-        raise EngineFailure(f"the engine ran out of memory: {error}") from None
+    except (SolverError, InvalidInput):
+        raise
+    except Exception as error:
+        raise EngineFailure(f"the engine failed: {type(error).__name__}: {error}") from error
     return outcome
 
 

@@ -98,7 +98,9 @@ def verify(problem: Formulation, result: Result) -> Verification:
             sound = False
             claims.append(f"the relaxed point does not belong to the problem: {error}")
     if result.bound == -np.inf:
-        claims.append("no bound is claimed" + (f"; {bound:.10g} holds" if point is not None else ""))
+        claims.append(
+            "no bound is claimed" + (f"; {bound:.10g} holds" if point is not None else "")
+        )
     elif result.bound <= bound + close:
         claims.append(f"bound {result.bound:.10g}: verified by the Frank–Wolfe bound {bound:.10g}")
     elif result.bound > objective + close:

@@ -1,0 +1,3 @@
+"""Experiments that anyone can run again, and the command line that runs them."""
+
+DISTRIBUTION = "forestprune"

@@ -1,0 +1,162 @@
+"""Work in a process of its own, with a deadline, and its answer by file.
+
+A process apart from the runner can be ended for good, its peak memory is its own, and an
+engine that crashes takes nothing along. Run as ``python -m studies.child``, it calls one
+function with a request and a way to save outcomes. It imports nothing but the standard
+library before that function, so that what is measured is the function's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Outcome = dict[str, Any]
+Save = Callable[[Outcome], None]
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+
+
+def run_in_child(
+    function: str, request: dict[str, Any], *, threads: int | None, deadline: float | None
+) -> Outcome | None:
+    """Call a function in a new process and return the last outcome it saved.
+
+    Parameters
+    ----------
+    function
+        ``"module:name"`` of a function of (request, save).
+    request
+        Plain values.
+    threads
+        Threads that numerical libraries may use; None to leave the environment as it is.
+    deadline
+        Seconds after which the process is ended, with every process it started; None for
+        no end.
+
+    Returns
+    -------
+    dict or None
+        The last outcome saved; None when the deadline passed before there was one. A
+        process that failed before saving gives ``{"status": "failed", "reason": …}``.
+    """
+    with tempfile.TemporaryDirectory(prefix="forestprune-") as name:
+        folder = Path(name)
+        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        with (folder / "log").open("wb") as log:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "studies.child", function, name],
+                stdin=subprocess.PIPE,  # closes when this process dies: see _end_with_parent
+                stdout=log,
+                stderr=log,
+                env=_environment(threads),
+                start_new_session=True,
+            )
+            code: int | None = None
+            try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    code = child.wait(deadline)
+            finally:
+                if code != 0:
+                    _end_group(child)
+                child.stdin.close() if child.stdin else None
+        outcome = _read(folder / "outcome.json")
+        if outcome is not None or code is None:
+            return outcome
+        return {"status": "failed", "reason": _last_words(code, folder / "log")}
+
+
+def _environment(threads: int | None) -> dict[str, str]:
+    """Return the environment of a child: our import path, and fixed threads."""
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    if threads is not None:
+        environment.update({name: str(threads) for name in THREAD_VARIABLES})
+    return environment
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    """End a child and all that it started."""
+    if child.stdin is not None:
+        child.stdin.close()
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()
+    child.wait()
+
+
+def _read(path: Path) -> Outcome | None:
+    try:
+        outcome: Outcome = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return outcome
+
+
+def _last_words(code: int, log: Path) -> str:
+    """Return why a process ended that saved nothing."""
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    said = f": {lines[-1]}" if lines else ""
+    if code < 0:
+        name = signal.Signals(-code).name
+        hint = ", probably out of memory" if name == "SIGKILL" else ""
+        return f"the process was ended by {name}{hint}{said}"
+    return f"the process ended with exit code {code}{said}"
+
+
+def _end_with_parent() -> None:
+    """End this process group when the parent dies, however it dies."""
+
+    def wait_for_end_of_input() -> None:
+        sys.stdin.buffer.read()
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=wait_for_end_of_input, daemon=True).start()
+
+
+def _main(function: str, folder: Path) -> None:
+    _end_with_parent()
+
+    def save(outcome: Outcome) -> None:
+        # Written beside and moved, so that the runner never reads half an outcome.
+        written = folder / "outcome.part"
+        written.write_text(json.dumps(outcome, allow_nan=False), encoding="utf-8")
+        written.replace(folder / "outcome.json")
+
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    module, _, name = function.partition(":")
+    try:
+        getattr(importlib.import_module(module), name)(request, save)
+    except Exception as error:
+        save(
+            {
+                "status": "failed",
+                "reason": " ".join(f"{type(error).__name__}: {error}".split()),
+                "traceback": traceback.format_exc(),
+            }
+        )
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], Path(sys.argv[2]))

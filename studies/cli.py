@@ -1,0 +1,184 @@
+"""The command line: ``forestprune study``, ``solve`` and ``solvers``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from solvers import available_solvers, capability_table
+from studies.catalogue import STUDIES, find_study, require_size
+from studies.command import OneLineErrors
+
+app = typer.Typer(
+    cls=OneLineErrors,
+    help="Prune tree ensembles by layers, with exact and heuristic solvers side by side.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _finite(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"must be a finite number, not {value}")
+    return value
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not 0.0 < value < math.inf:
+        raise typer.BadParameter(f"must be a finite number above 0, not {value:g}")
+    return value
+
+
+EnsembleOption = Annotated[
+    Literal["forest", "boosting"], typer.Option(help="Random forest or gradient boosting.")
+]
+AlphaOption = Annotated[
+    float,
+    typer.Option(min=0.0, callback=_finite, help="Weight of size, times the variance of y."),
+]
+TargetOption = Annotated[
+    str | None, typer.Option(help="Column to predict; needed for a file.", show_default=False)
+]
+FolderOption = Annotated[
+    str | None, typer.Option("--data-dir", help="Folder to look for data sets in.")
+]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads per solver.")]
+SolverOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--solver",
+        metavar="LABEL",
+        help="A name or name[option=value,…]; repeat for several. See: forestprune solvers.",
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Prune tree ensembles by layers, with exact and heuristic solvers side by side."""
+    if version:
+        typer.echo(f"forestprune {importlib.metadata.version('forestprune')}")
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def study(
+    name: Annotated[str | None, typer.Argument(help="Which study; none to list them.")] = None,
+    size: Annotated[str, typer.Option(help="small, medium (two minutes) or full.")] = "medium",
+    ensemble: EnsembleOption = "forest",
+    data: Annotated[str, typer.Option(help="Name of a data set, or a CSV file.")] = "diamonds",
+    target: TargetOption = None,
+    data_dir: FolderOption = None,
+    alpha: AlphaOption = 1.0,
+    solver: SolverOption = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=0, help="Warm calls per cell.", show_default="by size")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(callback=_positive, help="Seconds per call.", show_default="by size"),
+    ] = None,
+    threads: ThreadsOption = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of rows and fit.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the results.", show_default="results/NAME-SIZE"),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Measure all anew instead of going on.")
+    ] = False,
+) -> None:
+    """Run a study; a run that was stopped goes on where it was."""
+    from studies.spec import Instance
+    from studies.studying import run_study
+
+    if name is None:
+        for known in STUDIES.values():
+            typer.echo(f"{known.name}  {known.title}  (sizes: {', '.join(known.sizes)})")
+        return
+    found = find_study(name)
+    require_size(found, size)
+    run_study(
+        _console(),
+        found,
+        size,
+        Instance(data, 0, 0, ensemble, seed=seed, target=target, data_dir=data_dir),
+        asked=solver or [],
+        alpha=alpha,
+        repeats=repeats,
+        time_limit=time_limit,
+        threads=threads,
+        out=out,
+        fresh=fresh,
+    )
+
+
+@app.command()
+def solve(
+    data: Annotated[str, typer.Argument(metavar="DATA.csv", help="A CSV file, or a name.")],
+    target: TargetOption = None,
+    data_dir: FolderOption = None,
+    ensemble: EnsembleOption = "forest",
+    trees: Annotated[int, typer.Option(min=1)] = 100,
+    depth: Annotated[int, typer.Option(min=1)] = 6,
+    alpha: AlphaOption = 1.0,
+    solver: SolverOption = None,
+    time_limit: Annotated[
+        float, typer.Option(callback=_positive, help="Seconds per solver.")
+    ] = 60.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of fit and solvers.")] = 0,
+    threads: ThreadsOption = 1,
+) -> None:
+    """Fit an ensemble to a file and prune it with each solver."""
+    from studies.labels import checked_labels
+    from studies.solving import solve_file
+
+    solve_file(
+        _console(),
+        data,
+        target,
+        checked_labels(solver or ["cbcd"]),
+        data_dir=data_dir,
+        ensemble=ensemble,
+        trees=trees,
+        depth=depth,
+        alpha=alpha,
+        time_limit=time_limit,
+        seed=seed,
+        threads=threads,
+    )
+
+
+@app.command()
+def solvers(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+) -> None:
+    """List the solvers with what they can do."""
+    from studies import render
+    from studies.tables import Group, Table
+
+    rows = capability_table()
+    body = Group("", tuple(tuple(row.values()) for row in rows))
+    ready = f"{len(available_solvers())} of {len(rows)} solvers are ready"
+    table = Table(ready, tuple(rows[0]), (body,))
+    if markdown:
+        typer.echo(render.markdown(table))
+    else:
+        _console().print(render.terminal_table(table, numbers=False))
+
+
+def _console() -> Console:
+    """Return the console; text that goes to a file or a pipe is not folded at 80 columns."""
+    console = Console()
+    return console if console.is_terminal else Console(width=140)

@@ -1,0 +1,173 @@
+"""The figure of a timing study: seconds against rows, one panel for each number of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from studies.spec import call_name
+from studies.tables import Run
+from studies.timings import solve_times
+
+# Okabe and Ito (2008): distinct for all common forms of colour blindness.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = ("o", "s", "D", "^", "v", "P")
+_INK, _GRID = "#333333", "#DDDDDD"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measurement: rows, seconds, and whether the solver passed the limit there."""
+
+    trees: int
+    rows: int
+    seconds: float
+    over_limit: bool
+
+
+@dataclass(frozen=True)
+class Series:
+    """The measurements of one call, with how they are drawn."""
+
+    name: str
+    colour: str
+    marker: str
+    dashes: str
+    points: tuple[Point, ...]
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Larger for what stands higher at the right end of the figure."""
+        last = self.points[-1]
+        return last.trees * last.rows, last.seconds
+
+
+def draw_times(run: Run, path: Path) -> None:
+    """Draw a run's solve times on logarithmic axes and write them to a file."""
+    series = _series(run)
+    trees = sorted({point.trees for item in series for point in item.points})
+    figure = Figure(figsize=(5.2 + 2.6 * max(len(trees), 1), 4.4), dpi=160, layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, max(len(trees), 1), sharey=True, squeeze=False)[0]
+    for panel, count in zip(panels, trees, strict=False):
+        _draw_panel(panel, count, series)
+    panels[0].set_ylabel("seconds to solve", color=_INK)
+    _draw_limit(panels, run, series)
+    ordered = sorted(series, key=lambda item: item.rank, reverse=True)
+    handles = {line.get_label(): line for panel in panels for line in panel.get_lines()}
+    figure.legend(
+        [handles[item.name] for item in ordered],
+        [item.name for item in ordered],
+        loc="outside right center",
+        frameon=False,
+        labelcolor=_INK,
+        fontsize=9.5,
+        handlelength=2.6,
+        labelspacing=0.8,
+    )
+    figure.savefig(path)
+
+
+def _series(run: Run) -> list[Series]:
+    """Return what can be drawn: colours go with solvers, markers and dashes with variants."""
+    names = list(dict.fromkeys(_solver(solver) for solver, _ in run.calls))
+    variants: dict[str, int] = {}
+    found = []
+    for solver, task in run.calls:
+        name = _solver(solver)
+        variant = variants[name] = variants.get(name, -1) + 1
+        points = tuple(_points(run, solver, task))
+        if points:
+            found.append(
+                Series(
+                    name=call_name(solver, task),
+                    colour=_COLOURS[names.index(name) % len(_COLOURS)],
+                    marker=_MARKERS[variant % len(_MARKERS)],
+                    dashes="--" if task == "path" else ("-", ":", "-.")[min(variant, 2)],
+                    points=points,
+                )
+            )
+    return found
+
+
+def _points(run: Run, solver: str, task: str) -> Iterable[Point]:
+    for instance in run.instances:
+        cell, row = run.cells.get((instance, solver, task), (None, {"status": "absent"}))
+        if cell is not None and row["status"] == "over_limit":
+            yield Point(instance.trees, instance.rows, cell.time_limit, over_limit=True)
+        elif row["status"] == "ok":
+            time = max(solve_times(row).median, 1e-7)  # a logarithmic axis has no zero
+            yield Point(instance.trees, instance.rows, time, over_limit=False)
+
+
+def _draw_panel(panel: Axes, trees: int, series: list[Series]) -> None:
+    rows = sorted({p.rows for item in series for p in item.points if p.trees == trees})
+    for item in series:
+        points = [point for point in item.points if point.trees == trees]
+        panel.plot(
+            [point.rows for point in points],
+            [point.seconds for point in points],
+            color=item.colour,
+            linestyle=item.dashes,
+            linewidth=1.8,
+            marker=item.marker,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.8,
+            label=item.name,
+        )
+        beyond = [point for point in points if point.over_limit]
+        panel.plot(
+            [point.rows for point in beyond],
+            [point.seconds for point in beyond],
+            linestyle="none",
+            marker="^",
+            markersize=9,
+            markerfacecolor="white",
+            markeredgecolor=item.colour,
+            markeredgewidth=1.6,
+        )
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.xaxis.set_major_locator(FixedLocator(rows))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    panel.margins(x=0.12, y=0.08)
+    panel.set_xlabel("rows", color=_INK)
+    panel.set_title(f"{trees:,} trees", color=_INK, fontsize=11, fontweight="bold")
+    panel.grid(color=_GRID, linewidth=0.7)
+    panel.set_axisbelow(True)
+    panel.tick_params(colors=_INK, which="both", length=0)
+    for side in panel.spines.values():
+        side.set_visible(False)
+
+
+def _draw_limit(panels: Iterable[Axes], run: Run, series: list[Series]) -> None:
+    """Draw the time limit where a solver passed it."""
+    if not any(point.over_limit for item in series for point in item.points):
+        return
+    for limit in {cell.time_limit for cell, _ in run.cells.values()}:
+        for place, panel in enumerate(panels):
+            panel.axhline(limit, color=_INK, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
+            if place == 0:
+                panel.annotate(
+                    f"time limit, {limit:g} s  (△: beyond)",
+                    (1.0, limit),
+                    xycoords=("axes fraction", "data"),
+                    xytext=(-2, 4),
+                    textcoords="offset points",
+                    ha="right",
+                    fontsize=8.5,
+                    color=_INK,
+                )
+
+
+def _solver(label: str) -> str:
+    return label.partition("[")[0]

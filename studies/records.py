@@ -1,0 +1,153 @@
+"""A run's folder: its configuration, and its rows as JSON lines that survive a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from studies.errors import StudyError
+from studies.spec import Cell
+
+Row = dict[str, Any]
+
+_FIELDS = {
+    "environment": ("versions",),
+    "instance": ("instance", "status"),
+    "cell": ("cell", "status"),
+}
+
+
+class RunFolder:
+    """Where a run keeps what it found.
+
+    ``rows.jsonl`` has one JSON object a line, of three kinds: ``environment`` (at the start
+    of a run; it holds for the rows after it), ``instance`` and ``cell``. A row is written
+    whole and flushed to the disk when its cell has finished, so a killed run loses at most
+    the cell in flight.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows_path = path / "rows.jsonl"
+        self.config_path = path / "config.json"
+
+    def open(self, config: dict[str, Any], *, fresh: bool = False) -> str | None:
+        """Make the folder, write the configuration and mend a row that was cut short.
+
+        Parameters
+        ----------
+        config
+            Plain values.
+        fresh
+            Whether to begin anew and put the rows of earlier runs aside.
+
+        Returns
+        -------
+        str or None
+            A notice for the user about a row that was cut short.
+
+        Raises
+        ------
+        StudyError
+            When the folder cannot be written, or its rows are not such rows.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+            self.config_path.write_text(text, encoding="utf-8")
+            if fresh and self.rows_path.exists():
+                self.rows_path.replace(self.rows_path.with_suffix(".jsonl.old"))
+            with self.rows_path.open("ab"):
+                pass
+        except OSError as error:
+            raise StudyError(
+                f"cannot write to the output folder {self.path}: {error.strerror or error}"
+            ) from None
+        rows, whole = _parse(self.rows_path)
+        if whole == self.rows_path.stat().st_size:
+            return None
+        with self.rows_path.open("r+b") as file:
+            file.truncate(whole)
+        return (
+            f"the last row of {self.rows_path} was cut short and is dropped; "
+            f"{sum(row['kind'] == 'cell' for row in rows)} finished cells are kept"
+        )
+
+    def append(self, row: Row) -> None:
+        """Write a row and flush it to the disk."""
+        line = json.dumps(row, allow_nan=False, ensure_ascii=False) + "\n"
+        with self.rows_path.open("ab") as file:
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def rows(self) -> list[Row]:
+        """Return all whole rows, oldest first.
+
+        Raises
+        ------
+        StudyError
+            When there is no file, or a line is not a row; one without its end is left out.
+        """
+        return _parse(self.rows_path)[0]
+
+
+def cell_key(cell: dict[str, Any]) -> str:
+    """Return what makes two measurements the same."""
+    return json.dumps(cell, sort_keys=True)
+
+
+def done_keys(rows: list[Row]) -> set[str]:
+    """Return the keys of cells that need not run again: all but those that failed."""
+    return {
+        cell_key(row["cell"])
+        for row in rows
+        if row["kind"] == "cell" and row["status"] in ("ok", "over_limit")
+    }
+
+
+def latest_cells(rows: list[Row]) -> list[tuple[Cell, Row]]:
+    """Return the last row of each instance, α, task and solver, in the order of running."""
+    latest: dict[tuple[Any, ...], tuple[Cell, Row]] = {}
+    for row in rows:
+        if row["kind"] == "cell":
+            cell = Cell.from_dict(row["cell"])
+            latest[cell.instance, cell.alpha, cell.task, cell.solver] = cell, row
+    return list(latest.values())
+
+
+def _parse(path: Path) -> tuple[list[Row], int]:
+    """Return the rows of a file and the length in bytes of what is whole."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StudyError(f"cannot read {path}: {error.strerror or error}") from None
+    rows: list[Row] = []
+    whole = 0
+    for number, line in enumerate(content.splitlines(keepends=True), 1):
+        if not line.endswith(b"\n"):
+            return rows, whole
+        row = _row(line)
+        if row is None:
+            raise StudyError(
+                f"{path}, line {number} is not a row of results; mend or remove the line, or "
+                "begin anew with --fresh"
+            )
+        rows.append(row)
+        whole += len(line)
+    return rows, whole
+
+
+def _row(line: bytes) -> Row | None:
+    """Return a line as a row, or None when it is not one."""
+    try:
+        row: Row = json.loads(line)
+        if not all(name in row for name in _FIELDS[row["kind"]]):
+            return None
+        if row["kind"] == "cell":
+            Cell.from_dict(row["cell"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    return row

@@ -1,0 +1,195 @@
+"""Tables in Markdown, LaTeX, CSV and on the terminal, rendered from a run's files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from studies.errors import StudyError
+from studies.figure import draw_times
+from studies.formats import plural
+from studies.records import RunFolder
+from studies.tables import (
+    Run,
+    Table,
+    collect,
+    columns_of,
+    detail_table,
+    notes,
+    summary_table,
+)
+from studies.timings import build_times, solve_times
+
+_ON_TERMINAL = ("solver", "solve s", "build s", "objective", "gap %", "optimal", "MB")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "_": r"\_",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "×": r"$\times$",
+    "α": r"$\alpha$",
+    "≤": r"$\le$",
+    "<": r"$<$",
+    ">": r"$>$",
+    "✓": r"\checkmark",
+    "…": r"\dots",
+    "–": "--",
+}
+
+
+def render(folder: RunFolder) -> Run:
+    """Write ``table.md``, ``table.tex``, ``table.csv`` and ``figure.png`` from the rows.
+
+    Returns
+    -------
+    Run
+        What was read back, to be shown.
+
+    Raises
+    ------
+    StudyError
+        When the folder's files cannot be read or written.
+    """
+    run = collect(_config(folder), folder.rows())
+    tables = [summary_table(run), detail_table(run)]
+    try:
+        for name, text in (
+            ("table.md", markdown_page(run.config["title"], tables, notes(run))),
+            ("table.tex", "\n".join(latex(table) for table in tables)),
+            ("table.csv", comma_separated(run)),
+        ):
+            (folder.path / name).write_text(text, encoding="utf-8")
+        draw_times(run, folder.path / "figure.png")
+    except OSError as error:
+        raise StudyError(f"cannot write to {folder.path}: {error.strerror or error}") from None
+    return run
+
+
+def show(run: Run, console: Console) -> None:
+    """Print the tables on the terminal."""
+    details = detail_table(run)
+    console.print(terminal_table(columns_of(details, _ON_TERMINAL)))
+    if len(run.instances) > 1:
+        console.print(terminal_table(summary_table(run)))
+    failed = sum(row["status"] == "failed" for _, row in run.cells.values())
+    if failed:
+        console.print(f"[red]{plural(failed, 'cell')} failed[/]: the reasons are in table.md")
+
+
+def terminal_table(table: Table, *, numbers: bool = True) -> RichTable:
+    """Return a table for the terminal, its groups as sections; numbers stand to the right."""
+    shown = RichTable(title=table.caption, title_justify="left", title_style="bold")
+    for place, name in enumerate(table.header):
+        justify: Literal["left", "right"] = "right" if place and numbers else "left"
+        shown.add_column(Text(name), justify=justify, no_wrap=not place)
+    for group in table.groups:
+        shown.add_section()
+        if group.title:
+            shown.add_row(Text(group.title, style="bold cyan"))
+        for row in group.rows:
+            shown.add_row(*map(Text, row))
+    return shown
+
+
+def markdown_page(title: str, tables: list[Table], remarks: list[str]) -> str:
+    """Return tables and remarks as a Markdown page."""
+    parts = [f"# {title}"]
+    parts += [f"**{table.caption}**\n\n{markdown(table)}" for table in tables]
+    parts.append("\n".join(f"- {remark}" for remark in remarks))
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """Return a table in Markdown; titles of groups stand in a column of their own."""
+    titled = any(group.title for group in table.groups)
+    header = ("", *table.header) if titled else table.header
+    lines = [header, tuple(":--" if k <= titled else "--:" for k in range(len(header)))]
+    for group in table.groups:
+        for place, row in enumerate(group.rows):
+            title = f"**{group.title}**" if place == 0 else ""
+            lines.append((title, *row) if titled else row)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def latex(table: Table) -> str:
+    """Return a table in LaTeX for the packages booktabs and amssymb."""
+    width = len(table.header)
+    lines = [
+        f"% {table.caption}",
+        rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}",
+        r"\toprule",
+        _latex_row(table.header),
+    ]
+    for group in table.groups:
+        lines.append(r"\midrule")
+        if group.title:
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{{_latex_text(group.title)}}} \\")
+        lines += [_latex_row(row) for row in group.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def comma_separated(run: Run) -> str:
+    """Return one line for each cell, with all digits, for other programs."""
+    lines = [_flat(cell.as_dict(), row) for cell, row in run.cells.values()]
+    text = io.StringIO()
+    if lines:
+        writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+    return text.getvalue()
+
+
+def _flat(cell: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    measured = row.get("cold") is not None
+    solve = solve_times(row) if measured else None
+    return {
+        **cell.pop("instance"),
+        **cell,
+        "status": row["status"],
+        "solve_seconds": solve and solve.median,
+        "solve_seconds_min": solve and solve.low,
+        "solve_seconds_max": solve and solve.high,
+        "warm_calls": solve and solve.calls,
+        "build_seconds": build_times(row).median if measured else None,
+        "first_call_seconds": row["cold"]["wall"] if measured else None,
+        **{
+            name: row.get(name)
+            for name in (
+                "points",
+                "objective",
+                "bound",
+                "gap",
+                "guarantee",
+                "termination",
+                "kept_trees",
+                "kept_nodes",
+                "peak_mb",
+                "finished",
+                "reason",
+            )
+        },
+    }
+
+
+def _config(folder: RunFolder) -> dict[str, Any]:
+    try:
+        config: dict[str, Any] = json.loads(folder.config_path.read_text(encoding="utf-8"))
+        config["title"], config["study"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StudyError(f"{folder.config_path} is not a configuration: {error}") from None
+    return config
+
+
+def _latex_row(row: tuple[str, ...]) -> str:
+    return " & ".join(map(_latex_text, row)) + r" \\"
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)

@@ -1,0 +1,136 @@
+"""The runner of all studies: instance by instance, cell by cell, each row kept at once."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Protocol
+
+from studies.child import Outcome, run_in_child
+from studies.errors import StudyInterrupted
+from studies.formats import plural
+from studies.machine import environment
+from studies.records import Row, RunFolder, cell_key, done_keys
+from studies.spec import Cell, Instance, Plan
+
+# What a cell may take beside the time limit of its solver: start, import, compilation, and
+# the tenth by which engines overrun.
+SPARE_SECONDS = 30.0
+SPARE_SHARE = 0.1
+
+
+class Reporter(Protocol):
+    """Whom the runner tells how it goes."""
+
+    def notice(self, text: str) -> None:
+        """Take a line for the user."""
+
+    def begin(self, cells: int, done: int) -> None:
+        """Take the number of cells, and how many of them earlier runs have done."""
+
+    def preparing(self, instance: Instance) -> None:
+        """An instance is being fitted."""
+
+    def running(self, cell: Cell) -> None:
+        """A cell has started."""
+
+    def finished(self, cell: Cell, outcome: Outcome) -> None:
+        """A cell has finished."""
+
+
+def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, *, fresh: bool = False) -> None:
+    """Measure every cell of a plan that the folder does not have yet.
+
+    Cells that failed or were skipped in an earlier run are tried again.
+
+    Parameters
+    ----------
+    plan
+        From `make_plan`.
+    folder
+        Where the rows go.
+    reporter
+        Is told about every step.
+    fresh
+        Whether to put the rows of earlier runs aside and measure everything.
+
+    Raises
+    ------
+    StudyError
+        When the folder cannot be written or its rows cannot be read.
+    StudyInterrupted
+        On Ctrl-C, with what was kept; the cell in flight is ended.
+    """
+    notice = folder.open(plan.settings(), fresh=fresh)
+    if notice:
+        reporter.notice(notice)
+    earlier = folder.rows()
+    done = done_keys(earlier)
+    todo = [cell for cell in plan.cells if cell_key(cell.as_dict()) not in done]
+    finished = len(plan.cells) - len(todo)
+    reporter.begin(len(plan.cells), finished)
+    if not todo:
+        return
+    _record_environment(folder, earlier, reporter)
+    try:
+        with tempfile.TemporaryDirectory(prefix="forestprune-") as temporary:
+            for instance, cells in groupby(todo, key=lambda cell: cell.instance):
+                path = Path(temporary) / "data.pickle"
+                prepared = _prepare(instance, path, folder, reporter)
+                for cell in cells:
+                    reporter.running(cell)
+                    outcome = _measure(cell, path) if prepared["status"] == "ok" else prepared
+                    folder.append({"kind": "cell", "cell": cell.as_dict(), **outcome})
+                    reporter.finished(cell, outcome)
+                    finished += 1
+    except KeyboardInterrupt:
+        raise StudyInterrupted(
+            f"{finished} of {plural(len(plan.cells), 'cell')} kept in {folder.path}; "
+            "the same command goes on from there"
+        ) from None
+
+
+def _record_environment(folder: RunFolder, earlier: list[Row], reporter: Reporter) -> None:
+    """Write the environment; tell when earlier rows come from another one."""
+    here = environment()
+    before = [row for row in earlier if row["kind"] == "environment"]
+    changed = [
+        name
+        for name in ("python", "cpu", "versions")
+        if before and before[-1].get(name) != here[name]
+    ]
+    if changed:
+        reporter.notice(
+            f"rows of an earlier run with another {' and '.join(changed)} are kept; "
+            "--fresh measures all anew"
+        )
+    folder.append({"kind": "environment", **here})
+
+
+def _prepare(instance: Instance, path: Path, folder: RunFolder, reporter: Reporter) -> Outcome:
+    """Fit an instance and write its data; return and record how that went."""
+    reporter.preparing(instance)
+    request = {"instance": asdict(instance), "path": str(path)}
+    outcome = run_in_child("studies.prepare:prepare", request, threads=None, deadline=None)
+    if outcome is None:
+        raise RuntimeError("a process without a deadline ended without an outcome")
+    folder.append({"kind": "instance", "instance": asdict(instance), **outcome})
+    if outcome["status"] != "ok":
+        return {**outcome, "reason": f"the instance failed: {outcome['reason']}"}
+    return outcome
+
+
+def _measure(cell: Cell, path: Path) -> Outcome:
+    """Measure a cell in a process that is ended well after its time limit."""
+    deadline = cell.time_limit * (1.0 + SPARE_SHARE) + SPARE_SECONDS
+    outcome = run_in_child(
+        "studies.cell:measure",
+        {"cell": cell.as_dict(), "path": str(path)},
+        threads=cell.threads,
+        deadline=deadline,
+    )
+    if outcome is None:
+        return {"status": "over_limit", "reason": f"ended by force after {deadline:.0f} s"}
+    return outcome

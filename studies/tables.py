@@ -1,0 +1,229 @@
+"""The tables of a run, built from its rows: text in a grid, without a format yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from studies.formats import factor, grid_cell, megabytes, objective, percent, seconds
+from studies.records import Row, latest_cells
+from studies.spec import ENSEMBLE_NAMES, Cell, Instance, call_name
+from studies.timings import build_times, solve_times
+
+# The solver that others are compared with in the summary.
+REFERENCE = "cbcd"
+NOT_RUN = "–"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that belong together, under a title of their own."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as text.
+
+    Attributes
+    ----------
+    caption
+        What it shows.
+    header
+        Names of the columns. The first is for the rows' names, the others are numbers.
+    groups
+        Rows, each as long as the header.
+    """
+
+    caption: str
+    header: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The rows of a run, sorted for tables.
+
+    Attributes
+    ----------
+    instances
+        Smallest first.
+    calls
+        (solver, task) in the order of running.
+    cells
+        The latest measurement of each.
+    """
+
+    config: dict[str, Any]
+    instances: tuple[Instance, ...]
+    calls: tuple[tuple[str, str], ...]
+    cells: dict[tuple[Instance, str, str], tuple[Cell, Row]]
+    environment: dict[str, Any]
+    preparations: dict[Instance, Row]
+
+
+def collect(config: dict[str, Any], rows: list[Row]) -> Run:
+    """Sort the rows of a run folder; the latest of each cell counts."""
+    latest = latest_cells(rows)
+    return Run(
+        config=config,
+        instances=tuple(sorted({cell.instance for cell, _ in latest}, key=_order)),
+        calls=tuple(dict.fromkeys((cell.solver, cell.task) for cell, _ in latest)),
+        cells={(cell.instance, cell.solver, cell.task): (cell, row) for cell, row in latest},
+        environment=next(
+            (row for row in reversed(rows) if row["kind"] == "environment"), {"versions": {}}
+        ),
+        preparations={
+            Instance(**row["instance"]): row
+            for row in rows
+            if row["kind"] == "instance" and row["status"] == "ok"
+        },
+    )
+
+
+def summary_table(run: Run) -> Table:
+    """Return seconds to solve: solvers down, instances across."""
+    rows = []
+    for solver, task in run.calls:
+        row = [call_name(solver, task)]
+        for instance in run.instances:
+            found = run.cells.get((instance, solver, task))
+            row.append(NOT_RUN if found is None else _summary_entry(run, instance, *found))
+        rows.append(tuple(row))
+    header = ("seconds", *(grid_cell(i.rows, i.trees) for i in run.instances))
+    return Table("Seconds to solve (rows × trees)", header, (Group("", tuple(rows)),))
+
+
+DETAILS = (
+    "solver",
+    "solve s",
+    "min … max",
+    "build s",
+    "first call s",
+    "objective",
+    "lower bound",
+    "gap %",
+    "optimal",
+    "trees kept",
+    "MB",
+)
+
+
+def detail_table(run: Run) -> Table:
+    """Return everything measured: one row for each cell, grouped by instance."""
+    groups = []
+    for instance in run.instances:
+        rows = [
+            _detail_row(*run.cells[instance, solver, task])
+            for solver, task in run.calls
+            if (instance, solver, task) in run.cells
+        ]
+        groups.append(Group(grid_cell(instance.rows, instance.trees), tuple(rows)))
+    return Table("All measurements (rows × trees)", DETAILS, tuple(groups))
+
+
+def columns_of(table: Table, names: tuple[str, ...]) -> Table:
+    """Return a table with some of its columns."""
+    places = [table.header.index(name) for name in names]
+    groups = tuple(
+        Group(group.title, tuple(tuple(row[k] for k in places) for row in group.rows))
+        for group in table.groups
+    )
+    return Table(table.caption, names, groups)
+
+
+def notes(run: Run) -> list[str]:
+    """Return what a reader of the tables must know, one sentence or so each."""
+    cells = [cell for cell, _ in run.cells.values()]
+    if not cells:
+        return ["No cell has finished yet."]
+    said = [_problem_note(cells), _measure_note(cells), _machine_note(run, cells)]
+    said += [
+        f"{grid_cell(instance.rows, instance.trees)}: fitted in "
+        f"{seconds(row['fit_seconds'])} s, data built in {seconds(row['build_seconds'])} s, "
+        f"{row['nodes']:,} nodes."
+        for instance in run.instances
+        if (row := run.preparations.get(instance)) is not None
+    ]
+    said += [
+        f"{grid_cell(cell.instance.rows, cell.instance.trees)}, "
+        f"{call_name(cell.solver, cell.task)}: {row['status'].replace('_', ' ')}: {row['reason']}."
+        for cell, row in run.cells.values()
+        if row.get("reason")
+    ]
+    return said
+
+
+def _order(instance: Instance) -> tuple[Any, ...]:
+    return instance.trees, instance.rows, instance.data, instance.ensemble, instance.seed
+
+
+def _summary_entry(run: Run, instance: Instance, cell: Cell, row: Row) -> str:
+    if row["status"] == "over_limit":
+        return f"> {seconds(cell.time_limit)}"
+    if row["status"] != "ok":
+        return str(row["status"])
+    time = solve_times(row).median
+    found = run.cells.get((instance, REFERENCE, "solve"))
+    if found is None or found[1]["status"] != "ok" or cell.task != "solve":
+        return seconds(time)
+    ratio = time / solve_times(found[1]).median
+    return f"{seconds(time)} ({factor(ratio)})" if ratio >= 1.05 else seconds(time)
+
+
+def _detail_row(cell: Cell, row: Row) -> tuple[str, ...]:
+    name = call_name(cell.solver, cell.task)
+    if row.get("cold") is None:
+        limit = f"> {seconds(cell.time_limit)}"
+        said = limit if row["status"] == "over_limit" else str(row["status"])
+        return (name, said, *[NOT_RUN] * (len(DETAILS) - 2))
+    solve, build = solve_times(row), build_times(row)
+    over = row["status"] == "over_limit"
+    gap = percent(row["gap"])
+    return (
+        name,
+        f"> {seconds(cell.time_limit)}" if over else seconds(solve.median),
+        f"{seconds(solve.low)} … {seconds(solve.high)}" if solve.calls > 1 else NOT_RUN,
+        seconds(build.median),
+        seconds(row["cold"]["wall"]),
+        objective(row["objective"]),
+        objective(row["bound"]),
+        f"≤ {gap}" if row["points"] > 1 and row["gap"] else gap,
+        "✓" if row["guarantee"] == "optimal" else "",
+        NOT_RUN if row["kept_trees"] is None else f"{row['kept_trees']:,}",
+        megabytes(row["peak_mb"]),
+    )
+
+
+def _problem_note(cells: list[Cell]) -> str:
+    first = cells[0]
+    depths = sorted({cell.instance.depth for cell in cells})
+    kinds = dict.fromkeys(ENSEMBLE_NAMES[cell.instance.ensemble] for cell in cells)
+    data = dict.fromkeys(cell.instance.data for cell in cells)
+    return (
+        f"{' and '.join(kinds).capitalize()} of depth {', '.join(map(str, depths))} on "
+        f"{', '.join(data)}, y standardised, node weights, α = {first.alpha:g}; "
+        "objectives in units of the variance of y."
+    )
+
+
+def _measure_note(cells: list[Cell]) -> str:
+    repeats = max(cell.repeats for cell in cells)
+    return (
+        f"Solve and build: median of up to {repeats} warm calls in a process of its own, fewer "
+        "where they would pass the cell's limit; imports and compilation are not counted, but "
+        "in the first call they are. Factors compare with "
+        f"{REFERENCE}. A path's time is the sum over its α, its gap the largest. Relaxations "
+        "are rounded. Optimal: proven, gap at most 0.0001 %. MB: peak memory of the process."
+    )
+
+
+def _machine_note(run: Run, cells: list[Cell]) -> str:
+    versions = ", ".join(f"{name} {v}" for name, v in run.environment["versions"].items())
+    threads = ", ".join(str(count) for count in sorted({cell.threads for cell in cells}))
+    return (
+        f"{run.environment.get('cpu', 'unknown processor')}, threads per solver: {threads}; "
+        f"Python {run.environment.get('python', '?')}, {versions}."
+    )
