@@ -372,22 +372,15 @@ def _checked_tree(
         raise InvalidInput(f"values[{i}] must have {outputs} outputs as y, got {values.shape[1]}")
     if parents.ndim != 1 or len(parents) == 0 or parents[0] != -1:
         raise InvalidInput(f"parents[{i}] must be one-dimensional and begin with the root's −1")
-    if np.any(parents[1:] < 0) or np.any(parents[1:] >= np.arange(1, len(parents))):
-        raise InvalidInput(f"parents[{i}] must name an earlier node for each node but the root")
     if values[0].any():
         raise InvalidInput(f"values[{i}] must be 0 at the root, got {values[0]}")
-    layer_start = [0, 1]
-    while layer_start[-1] < len(parents):
-        # In level order the parents are sorted by layer: the next layer ends before the
-        # first node whose parent is not in the present one.
-        beyond = np.searchsorted(parents[layer_start[-1] :], layer_start[-1])
-        end = layer_start[-1] + int(beyond)
-        if end == layer_start[-1] or np.any(parents[layer_start[-1] : end] < layer_start[-2]):
-            raise InvalidInput(f"parents[{i}] must be in level order")
-        layer_start.append(end)
+    layer_start = np.empty(len(parents) + 1, dtype=np.int64)
+    layers = tree_kernels.find_layers(parents, layer_start)
+    if layers == 0:
+        raise InvalidInput(f"parents[{i}] must be in level order, each parent before its children")
     leaf = np.ones(len(parents), dtype=np.bool_)
     leaf[parents[1:]] = False
-    return parents, values, np.array(layer_start), np.flatnonzero(leaf)
+    return parents, values, layer_start[: layers + 1], np.flatnonzero(leaf)
 
 
 def _trie(D: FloatArray, gamma: float) -> tuple[IntArray, FloatArray, IntArray]:

@@ -96,13 +96,14 @@ def respond_with_depth(
     choice[0] = best
     # The value of depth k relative to the best moves by at most 2 ‖δr‖ ‖P_ik − P_i,best‖ / m.
     # Products are rounded: a little is added to the distance so that the slack is never too long.
-    slack = np.inf
+    squared_slack = np.inf
     for k in range(depths):
         lengths = table[k * depths + k] + table[best * depths + best]
         square = max(lengths - 2.0 * table[k * depths + best], 0.0) + 1e-14 * lengths
         if k != best and square > 0.0:
             margin = max(value[k] - value[best], 0.0)
-            slack = min(slack, 0.5 * trees.total_weight * margin / np.sqrt(square))
+            squared_slack = min(squared_slack, margin * margin / square)
+    slack = 0.5 * trees.total_weight * np.sqrt(squared_slack)
     return gain, slack
 
 

@@ -38,6 +38,27 @@ class Trees(NamedTuple):
 
 
 @kernel
+def find_layers(parent: IntArray, layer_start: IntArray) -> int:
+    """Write where each layer begins, and the number of nodes after the last one.
+
+    Returns the number of layers, the root's counted; 0 when the nodes are not in level order:
+    the parents must be sorted and each come before its children.
+    """
+    layer_start[0] = 0
+    layers = 1
+    here = 0
+    for node in range(1, parent.shape[0]):
+        if parent[node] < max(parent[node - 1], 0) or parent[node] >= node:
+            return 0
+        if parent[node] >= here:  # its parent is in the layer so far the last
+            here = node
+            layer_start[layers] = node
+            layers += 1
+    layer_start[layers] = parent.shape[0]
+    return layers
+
+
+@kernel
 def weigh_leaves(
     codes: npt.NDArray[np.unsignedinteger[Any]],
     row_weight: FloatArray,
@@ -83,7 +104,7 @@ def sum_leaves(
     flat = residual.reshape(rows)
     leaves = leaf_sum.shape[0]
     first = leaf_sum.reshape(leaves)
-    if leaves > 1024 or rows < 4 * leaves:
+    if leaves > 1024 or rows < 64 * leaves:  # where setting them up costs more than it saves
         for j in range(rows):
             first[code[j]] += flat[j]
         return

@@ -37,6 +37,7 @@ class Descent:
             seen_at=np.zeros(data.n_trees),
             travelled=np.zeros(1),
         )
+        self._hasty = max(1.0, float(np.sqrt(data.n_trees)))
         for i in np.flatnonzero(self.kept_of(choice)):
             self.give(int(i), choice)
         self.objective = self._objective()
@@ -59,23 +60,35 @@ class Descent:
             self.give(into, self.problem.full())
         self.objective = self._objective()
 
-    def run(self, control: Control, exact: bool = True) -> bool:
+    def run(self, control: Control) -> bool:
         """Sweep to a fixed point; return False when stopped before that.
 
-        Hasty sweeps until one is quiet; then, if ``exact``, one that leaves nothing out, and
-        when it finds a move all over again.
+        Hasty sweeps until one is quiet, then one that leaves nothing out; when that finds a
+        move, all over again.
         """
-        haste = hasty = max(1.0, np.sqrt(self.problem.data.n_trees))
+        haste = 1.0
         while True:
-            moves, gain = sweep(self.rule, self.trees, self.state, self.problem.tolerance, haste)
-            self.objective -= gain
-            if moves == 0 and (haste == 1.0 or not exact):
-                break
-            haste = hasty if moves else 1.0
+            moves = self._sweep(haste)
+            if moves == 0 and haste == 1.0:
+                self.objective = self._objective()
+                return True
+            haste = self._hasty if moves else 1.0
             if control.stop() is not None:
                 return False
-        self.objective = self._objective()
-        return True
+
+    def beats(self, target: float, control: Control) -> bool:
+        """Sweep hastily while the objective may still fall below ``target``; say if it did.
+
+        The gains of a descent shrink from sweep to sweep: once the distance to the target is
+        ten times the last gain, it is given up.
+        """
+        while True:
+            before = self.objective
+            quiet = self._sweep(self._hasty) == 0
+            short = self.objective - target
+            if quiet or short > 10.0 * (before - self.objective) or control.stop() is not None:
+                self.objective = self._objective()
+                return self.objective < target
 
     def bound(self) -> float:
         """Return the Frank–Wolfe bound at the present choice: one pass over the rows."""
@@ -102,6 +115,11 @@ class Descent:
         for array, before in zip(self.state, saved, strict=True):
             array[...] = before
         self.objective = objective
+
+    def _sweep(self, haste: float) -> int:
+        moves, gain = sweep(self.rule, self.trees, self.state, self.problem.tolerance, haste)
+        self.objective -= gain
+        return moves
 
     def _objective(self) -> float:
         loss = squared_norm(self.trees, self.state.residual) / self.trees.total_weight

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from formulations import Formulation, InvalidInput
 from formulations.arrays import FloatArray, finite_floats
 from solvers._base import Callback
 from solvers._result import Guarantee, Result, Termination
 from solvers._solve import solve
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A default path spans this ratio of α; the full model need not be reached.
 _SPAN = 1e-4
@@ -71,6 +73,8 @@ class Path:
             Columns: alpha, objective, bound, gap, loss, trees, nodes (where node counts are
             known), guarantee, termination, solve_seconds, solver.
         """
+        import pandas as pd  # takes longer to import than a small path to solve
+
         rows = [
             self._row(value, result.solver, result.choice)
             | {

@@ -101,8 +101,7 @@ class CBCD(Solver):
                 out=int(generator.choice(kept)) if len(kept) else None,
                 into=int(order[failures % len(order)]) if len(order) else None,
             )
-            finished = descent.run(control, exact=False)
-            if finished and descent.objective < objective - descent.problem.tolerance:
+            if descent.beats(objective - descent.problem.tolerance, control):
                 descent.run(control)
                 failures = 0
                 saved = descent.saved()

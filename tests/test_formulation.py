@@ -191,7 +191,7 @@ def test_bad_choices_are_refused(problem: LayerPruning, choice: list[float], mes
     ("parents", "values", "codes", "message"),
     [
         ([[0, 0]], [[0.0, 1.0]], [[0, 0]], "begin with the root's"),
-        ([[-1, 2, 1]], [[0.0, 1.0, 1.0]], [[0, 0]], "earlier node"),
+        ([[-1, 2, 1]], [[0.0, 1.0, 1.0]], [[0, 0]], "level order"),
         ([[-1, 0, 1, 0]], [[0.0, 1.0, 1.0, 1.0]], [[0, 0]], "level order"),
         ([[-1, 0]], [[1.0, 1.0]], [[0, 0]], "must be 0 at the root"),
         ([[-1, 0, 0]], [[0.0, 1.0, 1.0]], [[0, 2]], "codes must lie between 0"),

@@ -1,0 +1,166 @@
+"""How fast this software is, as ratios of times measured in one run.
+
+Absolute times depend on the machine and on what else it does; a ratio of two medians taken
+in turn depends on it much less. The unit of comparison is what users know: the time that
+the source model needs for ``apply`` or ``fit`` on the same rows with one core.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestRegressor
+
+from forestprune import LayerPruning, pruning_data, solve, solve_path
+from formulations.tree_kernels import sum_leaves
+from studies import datasets
+from studies.machine import peak_megabytes
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A random forest on rows of the diamonds data, log price standardised.
+
+    Attributes
+    ----------
+    rows, trees, depth
+        Size of the instance.
+    repeats
+        Calls of which the median is taken.
+    path
+        Whether to time a path of 50 α.
+    """
+
+    rows: int
+    trees: int
+    depth: int
+    repeats: int
+    path: bool
+
+
+SETTINGS = (
+    Setting(1145, 100, 6, 25, True),
+    Setting(50164, 100, 6, 9, True),
+    Setting(15000, 500, 20, 3, False),
+    Setting(50164, 1000, 6, 3, True),
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measurement: seconds, and how they compare.
+
+    Attributes
+    ----------
+    what
+        What was measured.
+    seconds
+        Median.
+    compared
+        For people: the ratio to something measured in the same run, a gap, or "".
+    """
+
+    what: str
+    seconds: float
+    compared: str = ""
+
+
+def measure_setting(setting: Setting, alpha: float = 1.0) -> list[Figure]:
+    """Measure one setting; kernels are compiled before anything is timed."""
+    data_set = datasets.load("diamonds")
+    rows = np.random.default_rng(0).permutation(len(data_set.y))[: setting.rows]
+    X = data_set.X.to_numpy()[rows]
+    y = (data_set.y[rows] - data_set.y[rows].mean()) / data_set.y[rows].std()
+    model = RandomForestRegressor(setting.trees, max_depth=setting.depth, random_state=0)
+    fit, _ = _timed(lambda: model.fit(X, y), 1)
+    _warm_up(model, X, y, alpha)
+    apply, _ = _timed(lambda: model.apply(X), min(3, setting.repeats))
+    build, data = _timed(lambda: pruning_data(model, X, y), min(3, setting.repeats))
+    figures = [
+        Figure("fit the forest", fit),
+        Figure("model.apply(X)", apply),
+        Figure("build the pruning data", build, f"{build / apply:.2f} × apply"),
+    ]
+    visits = setting.rows * setting.trees
+    scatter, _ = _timed(lambda: _scatter_all(data), setting.repeats)
+    figures.append(
+        Figure(
+            "limit of a sweep: scatter-add of all codes",
+            scatter,
+            f"{1e9 * scatter / visits:.2f} ns per row and tree",
+        )
+    )
+    problem = LayerPruning(data, alpha)
+    certificate, _ = _timed(
+        lambda: problem.linear_bound(problem.point(problem.full())), setting.repeats
+    )
+    figures.append(
+        Figure("Frank–Wolfe bound at a point", certificate, f"{certificate / scatter:.1f} × limit")
+    )
+    for label in ("cbcd[local_search=False]", "cbcd"):
+        results = [
+            solve(_fresh(problem), label, time_limit=None) for _ in range(setting.repeats)
+        ]
+        seconds = median(result.build_seconds + result.solve_seconds for result in results)
+        figures.append(
+            Figure(
+                f"{label}, with certificate",
+                seconds,
+                f"{seconds / apply:.2f} × apply, gap {100 * results[0].gap:.3g} %",
+            )
+        )
+    if setting.path:
+        path = solve_path(_fresh(problem), values=50, time_limit=None)
+        figures.append(
+            Figure("cbcd, path of 50 α", path.seconds, f"{path.seconds / fit:.2f} × fit")
+        )
+    code_megabytes = data.codes.nbytes / 1e6
+    peak = peak_megabytes()
+    figures.append(
+        Figure(
+            f"memory: codes {code_megabytes:.0f} MB"
+            + ("" if peak is None else f", peak of the process {peak:.0f} MB"),
+            float("nan"),
+            f"{data.codes.itemsize} byte per row and tree",
+        )
+    )
+    return figures
+
+
+def _warm_up(model: Any, X: Any, y: Any, alpha: float) -> None:
+    """Compile the kernels for codes of the size that this model needs."""
+    data = pruning_data(model, X[:50], y[:50])
+    _scatter_all(data)
+    small = LayerPruning(data, alpha)
+    small.linear_bound(small.point(small.full()))
+    solve(small, "cbcd")
+
+
+def _fresh(problem: LayerPruning) -> LayerPruning:
+    """Return the problem without caches, so that a solve does all its work."""
+    copy: LayerPruning = pickle.loads(pickle.dumps(problem))
+    return copy
+
+
+def _scatter_all(data: Any) -> None:
+    """Add the residual up over the leaves of every tree, and nothing else."""
+    residual = np.array(data.target)
+    for i in range(data.n_trees):
+        sums = np.empty((int(data.leaf_start[i + 1] - data.leaf_start[i]), data.n_outputs))
+        sum_leaves(data.codes[i], residual, sums)
+
+
+def _timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Return the median time of some calls, and what the last one returned."""
+    seconds = []
+    for _ in range(repeats):
+        begin = perf_counter()
+        outcome = call()
+        seconds.append(perf_counter() - begin)
+    return median(seconds), outcome
