@@ -2,10 +2,18 @@
 
 from formulations.base import Formulation
 from formulations.canonical import CanonicalForm
+from formulations.columns import ChoiceColumns
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 from formulations.layers import LayerPruning
 
-__all__ = ["CanonicalForm", "Formulation", "InvalidInput", "LayerPruning", "PruningData"]
+__all__ = [
+    "CanonicalForm",
+    "ChoiceColumns",
+    "Formulation",
+    "InvalidInput",
+    "LayerPruning",
+    "PruningData",
+]
 
 DISTRIBUTION = "forestprune"

@@ -89,10 +89,6 @@ class Formulation(ABC):
         """Return the linear cost of a relaxed point, in units of y²."""
 
     @abstractmethod
-    def relaxed_leaf_values(self, point: FloatArray) -> FloatArray:
-        """Return what each leaf of each tree predicts at a relaxed point, (leaves, q)."""
-
-    @abstractmethod
     def rounded(self, point: FloatArray) -> IntArray:
         """Return the nearest choice to a relaxed point."""
 
@@ -103,6 +99,45 @@ class Formulation(ABC):
     @abstractmethod
     def block_choices(self, i: int) -> npt.NDArray[np.int64]:
         """Return all choices of block i, one a row, the empty one first."""
+
+    @abstractmethod
+    def block_costs(self, i: int, choices: IntArray) -> FloatArray:
+        """Return the cost of each of some choices of block i, in units of y²."""
+
+    @abstractmethod
+    def mixture(self, tree: IntArray, choices: IntArray, weights: FloatArray) -> FloatArray:
+        """Return the relaxed point that mixes some choices.
+
+        Parameters
+        ----------
+        tree, choices, weights
+            (c,), (c, width), (c,): the block, the choice and the weight of each; the weights
+            of a block sum to 1.
+        """
+
+    @abstractmethod
+    def surviving_choices(self, point: FloatArray, value: float) -> list[IntArray]:
+        """Return, per block, the choices that can be part of a solution better than ``value``.
+
+        With L the Frank–Wolfe bound at ``point`` and g the gradient there, every feasible
+        choice c has an objective of at least L + Σ_i ( g_i,c_i − min g_i ), since f is convex
+        and at least its linearisation. All terms are at least 0, so a choice of block i with
+        L + g_i,c − min g_i > value is in no solution of at most that value. The bound must be
+        that of the very point where g is taken (mathematics.md §3).
+
+        Parameters
+        ----------
+        point
+            A point of the relaxation; the nearer to its optimum, the fewer survive.
+        value
+            Objective of a known solution.
+
+        Returns
+        -------
+        list of ndarray
+            Per block (c_i, width) int64; a block of which none survives keeps its best, and
+            then no solution is better than ``value``.
+        """
 
     @abstractmethod
     def alpha_max(self) -> float:
@@ -130,6 +165,12 @@ class Formulation(ABC):
         checked = self.checked(choice)
         values = np.zeros((len(self.data.leaf_node), self.data.n_outputs))
         blocks.fill_all_leaves(self.rule, self.data.trees, checked, values)
+        return values
+
+    def relaxed_leaf_values(self, point: FloatArray) -> FloatArray:
+        """Return what each leaf of each tree predicts at a relaxed point, (leaves, q)."""
+        values = np.zeros((len(self.data.leaf_node), self.data.n_outputs))
+        blocks.fill_all_relaxed(self.rule, self.data.trees, point, values)
         return values
 
     def residual(self, leaf_values: FloatArray) -> FloatArray:

@@ -70,6 +70,24 @@ def fill_leaves(rule: Any, trees: Trees, i: int, choice: IntArray, leaf_value: F
     raise NotImplementedError
 
 
+def fill_relaxed(
+    rule: Any, trees: Trees, i: int, point: FloatArray, leaf_value: FloatArray
+) -> None:
+    """Write what each leaf of block i predicts at its part of a relaxed point."""
+    raise NotImplementedError
+
+
+def relax(
+    rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray, tolerance: float
+) -> float:
+    """Move block i's part of a relaxed point to the block's minimum, to within ``tolerance``.
+
+    ``node_sum`` (nodes, q) are sums of the residual *without* block i. Returns the block's
+    linear gap before the move.
+    """
+    raise NotImplementedError
+
+
 def linear_gap(rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray) -> float:
     """Return ⟨g_i, point⟩ − min over block i's choices of ⟨g_i, choice⟩, at least 0.
 
@@ -222,3 +240,67 @@ def full_correlations(
                 product += leaf_sum[leaf, o] * value[leaf, o]
                 square += trees.leaf_weight[begin + leaf] * value[leaf, o] ** 2
         correlations[i] = product / np.sqrt(square) if square > 0.0 else 0.0
+
+
+@kernel
+def fill_table(rule: Any, trees: Trees, i: int, choices: IntArray, table: FloatArray) -> None:
+    """Write what each leaf of block i predicts at each choice to ``table`` (leaves, c, q)."""
+    column = np.empty((table.shape[0], table.shape[2]))
+    for c in range(choices.shape[0]):
+        fill_leaves(rule, trees, i, choices[c], column)
+        for leaf in range(table.shape[0]):
+            for o in range(table.shape[2]):
+                table[leaf, c, o] = column[leaf, o]
+
+
+@kernel
+def fill_all_relaxed(rule: Any, trees: Trees, point: FloatArray, leaf_value: FloatArray) -> None:
+    """Write what each leaf of each block predicts at a relaxed point to ``leaf_value``."""
+    for i in range(trees.codes.shape[0]):
+        fill_relaxed(
+            rule,
+            trees,
+            i,
+            point[rule.point_start[i] : rule.point_start[i + 1]],
+            leaf_value[trees.leaf_start[i] : trees.leaf_start[i + 1]],
+        )
+
+
+@kernel
+def relaxed_sweep(
+    rule: Any,
+    trees: Trees,
+    residual: FloatArray,
+    point: FloatArray,
+    leaf_value: FloatArray,
+    tolerance: float,
+) -> float:
+    """Minimise the relaxation over one block after the other; return the sum of their gaps.
+
+    ``residual`` (m, q) and ``leaf_value`` (leaves, q) belong to ``point`` and follow it. The
+    gaps are taken at different points, so that their sum tells when it is worth computing a
+    bound, but is none.
+    """
+    outputs = residual.shape[1]
+    node_sum = np.empty((widest(trees.node_start), outputs))
+    leaf_sums = np.empty((widest(trees.leaf_start), outputs))
+    changes = np.empty_like(leaf_sums)
+    total = 0.0
+    for i in range(trees.codes.shape[0]):
+        begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
+        leaf_sum = leaf_sums[: end - begin]
+        sum_leaves_without(trees, i, residual, leaf_value, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        part = point[rule.point_start[i] : rule.point_start[i + 1]]
+        gap = relax(rule, trees, i, node_sum, part, tolerance)
+        total += gap
+        if gap > tolerance:
+            change = changes[: end - begin]
+            fill_relaxed(rule, trees, i, part, change)
+            for leaf in range(end - begin):
+                for o in range(outputs):
+                    before = leaf_value[begin + leaf, o]
+                    leaf_value[begin + leaf, o] = change[leaf, o]
+                    change[leaf, o] -= before
+            subtract_rows(trees, i, change, residual)
+    return total

@@ -29,8 +29,12 @@ class CanonicalForm:
     ----------
     data
         The data of the problem.
+    target
+        (m, q) what A x is to come near to, before scaling.
+    trees
+        (t,) the trees that have columns.
     tables
-        Per tree (leaves, p_i, q): the entries of the tree's columns on its leaves.
+        Per such tree (leaves, p_i, q): the entries of the tree's columns on its leaves.
     cost
         (p,) linear cost of every variable, in units of y².
     upper, lower
@@ -38,6 +42,8 @@ class CanonicalForm:
     """
 
     data: PruningData
+    target: FloatArray
+    trees: IntArray
     tables: tuple[FloatArray, ...]
     cost: FloatArray
     upper: IntArray
@@ -61,16 +67,15 @@ class CanonicalForm:
         for begin in range(0, rows, size):
             part = slice(begin, min(begin + size, rows))
             scale = np.sqrt(self.data.row_weight[part] / self.data.total_weight)
-            block = np.concatenate(
-                [
-                    table[code[part]]
-                    for table, code in zip(self.tables, self.data.codes, strict=True)
-                ],
-                axis=1,
-            )
+            block = np.empty((len(scale), self.n_variables, outputs))
+            begin_column = 0
+            for i, table in zip(self.trees, self.tables, strict=True):
+                end_column = begin_column + table.shape[1]
+                block[:, begin_column:end_column] = table[self.data.codes[i, part]]
+                begin_column = end_column
             block *= scale[:, None, None]
             columns = np.swapaxes(block, 1, 2).reshape(len(block) * outputs, self.n_variables)
-            yield columns, (scale[:, None] * self.data.target[part]).reshape(-1)
+            yield columns, (scale[:, None] * self.target[part]).reshape(-1)
 
     def rows(self) -> tuple[FloatArray, FloatArray]:
         """Return A (m·q, p) and b (m·q,), whole."""

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.arrays import FloatArray, IntArray
-from formulations.blocks import fill_leaves, implement, linear_gap, respond
+from formulations.blocks import (
+    fill_leaves,
+    fill_relaxed,
+    implement,
+    linear_gap,
+    relax,
+    respond,
+)
 from formulations.compiled import kernel
 from formulations.tree_kernels import Trees, sum_leaves, sum_nodes
 
@@ -131,24 +138,98 @@ def fill_leaves_to_depth(
 
 
 @kernel
-def fill_relaxed_leaves(
-    trees: Trees, point_start: IntArray, point: FloatArray, leaf_value: FloatArray
+def fill_relaxed_layers(
+    rule: LayerRule, trees: Trees, i: int, point: FloatArray, leaf_value: FloatArray
 ) -> None:
-    """Write Σ_k z_ik (D_i)_k along each leaf's path, times γ_i, for all trees."""
+    """Write Σ_k z_ik (D_i)_k along each leaf's path, times γ_i."""
     outputs = leaf_value.shape[1]
-    for i in range(trees.codes.shape[0]):
-        begin = trees.node_start[i]
-        layers = trees.layer_start[trees.layer_pointer[i] : trees.layer_pointer[i + 1]]
-        value = np.zeros((layers[-1], outputs))
-        for k in range(1, layers.shape[0] - 1):
-            z = point[point_start[i] + k - 1]
-            for node in range(layers[k], layers[k + 1]):
-                above = trees.parent[begin + node]
-                for o in range(outputs):
-                    value[node, o] = value[above, o] + z * trees.step[begin + node, o]
-        for leaf in range(trees.leaf_start[i], trees.leaf_start[i + 1]):
+    begin = trees.node_start[i]
+    layers = trees.layer_start[trees.layer_pointer[i] : trees.layer_pointer[i + 1]]
+    value = np.zeros((layers[-1], outputs))
+    for k in range(1, layers.shape[0] - 1):
+        z = point[k - 1]
+        for node in range(layers[k], layers[k + 1]):
+            above = trees.parent[begin + node]
             for o in range(outputs):
-                leaf_value[leaf, o] = value[trees.leaf_node[leaf], o]
+                value[node, o] = value[above, o] + z * trees.step[begin + node, o]
+    first = trees.leaf_start[i]
+    for leaf in range(leaf_value.shape[0]):
+        node = trees.leaf_node[first + leaf]
+        for o in range(outputs):
+            leaf_value[leaf, o] = value[node, o]
+
+
+@kernel
+def relax_layers(
+    rule: LayerRule,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    point: FloatArray,
+    tolerance: float,
+) -> float:
+    """Minimise over z_i in prefix weights s_ik = z_ik − z_i,k+1 by pairwise steps.
+
+    A step moves weight from the used prefix of largest gradient to the prefix of smallest,
+    as far as lowers the objective most (mathematics.md §3).
+    """
+    begin = rule.prefix_start[i]
+    depths = rule.prefix_start[i + 1] - begin
+    table = rule.products[rule.product_start[i] : rule.product_start[i + 1]]
+    scale = 2.0 / trees.total_weight
+    gradient = np.empty(depths)
+    weight = np.empty(depths)
+    prefix_sums(trees, i, node_sum, gradient)
+    for k in range(depths):
+        before = point[k - 1] if k > 0 else 1.0
+        weight[k] = before - (point[k] if k < depths - 1 else 0.0)
+    for k in range(depths):
+        product = -gradient[k]
+        for other in range(depths):
+            product += table[k * depths + other] * weight[other]
+        gradient[k] = rule.cost[begin + k] + scale * product
+    gap = _weights_gap(weight, gradient)
+    if gap <= tolerance:
+        return gap
+    left = gap
+    for _ in range(50 * depths):
+        worst, best = -1, 0
+        for k in range(depths):
+            if gradient[k] < gradient[best]:
+                best = k
+            if weight[k] > 0.0 and (worst < 0 or gradient[k] > gradient[worst]):
+                worst = k
+        square = (
+            table[worst * depths + worst]
+            + table[best * depths + best]
+            - 2.0 * table[worst * depths + best]
+        )
+        step = weight[worst]
+        if square > 0.0:
+            step = min(step, (gradient[worst] - gradient[best]) / (scale * square))
+        weight[worst] -= step
+        weight[best] += step
+        for k in range(depths):
+            change = table[k * depths + best] - table[k * depths + worst]
+            gradient[k] += scale * step * change
+        left = _weights_gap(weight, gradient)
+        if left <= 0.1 * tolerance:
+            break
+    total = 0.0
+    for k in range(depths - 1, 0, -1):
+        total += weight[k]
+        point[k - 1] = min(total, 1.0)
+    return gap
+
+
+@kernel
+def _weights_gap(weight: FloatArray, gradient: FloatArray) -> float:
+    at_point = 0.0
+    lowest = np.inf
+    for k in range(weight.shape[0]):
+        at_point += weight[k] * gradient[k]
+        lowest = min(lowest, gradient[k])
+    return at_point - lowest
 
 
 @kernel
@@ -172,3 +253,5 @@ def layer_gap(
 implement(respond, LayerRule, respond_with_depth)
 implement(fill_leaves, LayerRule, fill_leaves_to_depth)
 implement(linear_gap, LayerRule, layer_gap)
+implement(fill_relaxed, LayerRule, fill_relaxed_layers)
+implement(relax, LayerRule, relax_layers)

@@ -13,7 +13,7 @@ from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.base import Formulation, checked_point
 from formulations.canonical import CanonicalForm
 from formulations.errors import InvalidInput
-from formulations.layer_kernels import LayerRule, all_prefix_sums, fill_relaxed_leaves
+from formulations.layer_kernels import LayerRule, all_prefix_sums
 from formulations.weights import LayerWeights, layer_weights
 
 
@@ -129,12 +129,6 @@ class LayerPruning(Formulation):
         """Return (α/K) Σ w z, in units of y²."""
         return float(self._layer_cost @ point)
 
-    def relaxed_leaf_values(self, point: FloatArray) -> FloatArray:
-        """Return Σ_k z_ik γ_i D_i along the path to each leaf, (leaves, q)."""
-        values = np.zeros((len(self.data.leaf_node), self.data.n_outputs))
-        fill_relaxed_leaves(self.data.trees, self._layer_start, point, values)
-        return values
-
     def rounded(self, point: FloatArray) -> IntArray:
         """Return the depth up to which z is above ½, for each tree."""
         kept = self.repaired(point) > 0.5
@@ -148,6 +142,38 @@ class LayerPruning(Formulation):
     def block_choices(self, i: int) -> npt.NDArray[np.int64]:
         """Return the depths 0…d_i, (d_i + 1, 1)."""
         return np.arange(self.data.depths[i] + 1)[:, None]
+
+    def block_costs(self, i: int, choices: IntArray) -> FloatArray:
+        """Return (α/K) Σ_{l≤k} w_il of some depths (c, 1) of tree i."""
+        return np.asarray(self.rule.cost[self.data.prefix_start[i] + choices[:, 0]])
+
+    def mixture(self, tree: IntArray, choices: IntArray, weights: FloatArray) -> FloatArray:
+        """Return z: in layer k, the weight of the choices at least as deep."""
+        point = np.zeros(self._layer_start[-1])
+        deep = choices[:, 0] > 0
+        np.add.at(point, self._layer_start[tree[deep]] + choices[deep, 0] - 1, weights[deep])
+        for begin, end in zip(self._layer_start[:-1], self._layer_start[1:], strict=True):
+            point[begin:end] = np.cumsum(point[begin:end][::-1])[::-1]
+        return self.repaired(point)
+
+    def surviving_choices(self, point: FloatArray, value: float) -> list[IntArray]:
+        """Return, per tree, the depths that can be part of a solution better than ``value``."""
+        feasible = self.repaired(point)
+        residual = self.residual(self.relaxed_leaf_values(feasible))
+        sums = np.zeros(self.data.prefix_start[-1])
+        all_prefix_sums(self.data.trees, residual, self.data.prefix_start, sums)
+        gradient = self.rule.cost - 2.0 * sums / self.data.total_weight
+        lowest = np.minimum.reduceat(gradient, self.data.prefix_start[:-1])
+        excess = gradient - np.repeat(lowest, self.data.depths + 1)
+        # Rounding can only let more survive.
+        kept = self.linear_bound(feasible) + excess <= value + self.tolerance
+        kept |= excess == 0.0
+        return [
+            np.flatnonzero(kept[begin:end])[:, None]
+            for begin, end in zip(
+                self.data.prefix_start[:-1], self.data.prefix_start[1:], strict=True
+            )
+        ]
 
     def alpha_max(self) -> float:
         """Return max_ik K (2⟨r0,P_ik⟩ − ‖P_ik‖²) / (m Σ_{l≤k} w_il), at least 0.
@@ -197,6 +223,8 @@ class LayerPruning(Formulation):
         lower = np.flatnonzero(inner)
         return CanonicalForm(
             data=self.data,
+            target=self.data.target,
+            trees=np.arange(self.data.n_trees),
             tables=tuple(self._leaf_steps(i) for i in range(self.data.n_trees)),
             cost=self._layer_cost,
             upper=lower - 1,

@@ -58,7 +58,10 @@ class Control:
         return perf_counter() - self.started
 
     def report(self, objective: float, bound: float = -np.inf) -> None:
-        """Record the best objective and bound so far, and tell the callback."""
+        """Record an objective and a bound; the trace keeps the best of each so far."""
+        if self.trace:
+            objective = min(objective, self.trace[-1].objective)
+            bound = max(bound, self.trace[-1].bound)
         entry = TraceEntry(self.elapsed, objective, bound)
         self.trace.append(entry)
         if self.callback is not None and self.callback(entry):
@@ -174,6 +177,13 @@ def require_count(option: str, given: object, least: int = 0) -> None:
     """Raise InvalidOption unless ``given`` is an integer of at least ``least``."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
         raise InvalidOption(f"{option} must be an integer of at least {least}, not {given!r}")
+
+
+def require_positive(option: str, given: object) -> None:
+    """Raise InvalidOption unless ``given`` is a finite number above 0."""
+    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+    if not (number and 0.0 < given < np.inf):  # type: ignore[operator]
+        raise InvalidOption(f"{option} must be a number above 0, not {given!r}")
 
 
 def require_bool(option: str, given: object) -> None:

@@ -49,7 +49,8 @@ class EngineProcess:
             env=environment,
         )
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     @property
     def alive(self) -> bool:
@@ -110,6 +111,11 @@ class EngineProcess:
         """End the process."""
         self._child.kill()
         self._child.wait()
+        self._listener.join()
+        for pipe in (self._child.stdin, self._child.stdout):
+            with contextlib.suppress(BrokenPipeError):  # what was not sent is not missed
+                if pipe is not None:
+                    pipe.close()
 
     def _died(self) -> EngineFailure:
         code = self._child.wait()

@@ -20,6 +20,7 @@ class Termination(StrEnum):
     EXHAUSTED = "exhausted"
     PATIENCE = "patience"
     TIME_LIMIT = "time_limit"
+    NODE_LIMIT = "node_limit"
     INTERRUPTED = "interrupted"
     CALLBACK = "callback"
     INACCURATE = "inaccurate"

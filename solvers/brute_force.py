@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from formulations import Formulation
+from formulations import ChoiceColumns, Formulation
 from formulations.arrays import FloatArray, IntArray
 from formulations.compiled import kernel
 from solvers._base import Answer, Control, Solver
@@ -14,20 +12,6 @@ from solvers._result import BoundSource, Termination
 
 _MOST_CHOICES = 1e8
 _CHOICES_A_CALL = 1e6
-
-
-class Columns(NamedTuple):
-    """The columns of all choices of all blocks, as products.
-
-    ``start`` (n + 1,) is where each block's choices begin, the empty one first; ``gram``
-    (c, c), ``linear`` (c,) are such that a selection of columns has the value
-    ``constant + Σ linear + Σ gram`` over the selected columns and pairs of them.
-    """
-
-    start: IntArray
-    gram: FloatArray
-    linear: FloatArray
-    constant: float
 
 
 @kernel
@@ -100,54 +84,31 @@ class BruteForce(Solver):
         nothing = np.zeros((1, 1))
         best_completion(start, nothing, nothing[0], 0, start[:1].copy(), 0.0, 1.0, start[:1].copy())
 
-    def build(self, problem: Formulation) -> tuple[Columns, IntArray]:
-        """Return the columns' products and the choice that each column stands for."""
-        data = problem.data
-        choices, columns, costs, counts = [], [], [], [0]
-        for i in range(data.n_trees):
-            part = slice(problem.rule.choice_start[i], problem.rule.choice_start[i + 1])
-            options = problem.block_choices(i)
-            for option in options:
-                choice = problem.zero()
-                choice[part] = option
-                choices.append(choice)
-                weighted = data.row_weight[:, None] * data.target
-                columns.append((weighted - problem.residual(problem.leaf_values(choice))).ravel())
-                costs.append(problem.penalty(choice))
-            counts.append(counts[-1] + len(options))
-        matrix = np.array(columns)
-        weight = np.repeat(data.row_weight, data.n_outputs)
-        gram = (matrix / weight) @ matrix.T / data.total_weight
-        linear = np.array(costs) - 2.0 * matrix @ data.target.ravel() / data.total_weight
-        return Columns(np.array(counts), gram, linear, data.target_square), np.array(choices)
+    def build(self, problem: Formulation) -> ChoiceColumns:
+        """Return all choices as columns."""
+        return ChoiceColumns.every(problem)
 
-    def run(
-        self, problem: Formulation, model: tuple[Columns, IntArray], control: Control
-    ) -> Answer:
+    def run(self, problem: Formulation, model: ChoiceColumns, control: Control) -> Answer:
         """Try all completions of every choice of the first blocks, the rest in one call."""
-        columns, choices = model
-        sizes = np.diff(columns.start)
+        begins = model.start[:-1]
+        sizes = np.diff(model.start)
         completions = np.cumprod(sizes[::-1].astype(np.float64))[::-1]
         first = int(np.argmax(np.append(completions, 1.0) <= _CHOICES_A_CALL))
         best = np.inf
-        best_selected = columns.start[:-1].copy()
+        best_selected = begins.copy()
         termination = Termination.EXHAUSTED
         for option in np.ndindex(*sizes[:first]):
-            selected = columns.start[:-1].copy()
+            selected = begins.copy()
             selected[:first] += np.array(option, dtype=np.int64)
             above = selected[:first]
-            value = (
-                columns.constant
-                + columns.linear[above].sum()
-                + columns.gram[np.ix_(above, above)].sum()
-            )
+            value = model.linear[above].sum() + model.gram[np.ix_(above, above)].sum()
             found = best_completion(
-                columns.start,
-                columns.gram,
-                columns.linear,
+                model.start,
+                model.gram,
+                model.linear,
                 first,
                 selected,
-                float(value),
+                model.constant + float(value),
                 best,
                 best_selected,
             )
@@ -158,7 +119,7 @@ class BruteForce(Solver):
             if reason is not None:
                 termination = reason
                 break
-        choice = choices[best_selected].sum(axis=0)
+        choice = model.choice(best_selected)
         if termination is not Termination.EXHAUSTED:
             return Answer(termination, choice=choice)
         return Answer(

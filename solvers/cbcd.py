@@ -76,17 +76,18 @@ class CBCD(Solver):
         start = problem.zero() if control.warm_start is None else control.warm_start
         descent = Descent(problem, start)
         local = descent.run(control)
-        bound = descent.bound()
-        control.report(descent.objective, bound)
+        certificate = Certificate(descent, control)
         termination = control.stop() or Termination.CONVERGED
-        if control.close_enough(descent.objective, bound):
+        if certificate.closes_gap:
             termination = Termination.GAP_REACHED
         elif local and self.options.local_search and termination is Termination.CONVERGED:
-            termination = self._search(descent, control)
+            termination = self._search(descent, certificate, control)
         choice = descent.state.choice.copy()
-        return Answer(termination, choice=choice, local=local, relaxed=problem.point(choice))
+        return Answer(
+            termination, choice=choice, local=local, relaxed=problem.point(certificate.choice)
+        )
 
-    def _search(self, descent: Descent, control: Control) -> Termination:
+    def _search(self, descent: Descent, certificate: Certificate, control: Control) -> Termination:
         """Swap until ``patience`` swaps in a row have failed."""
         generator = np.random.default_rng(control.seed)
         failures = 0
@@ -106,9 +107,8 @@ class CBCD(Solver):
                 failures = 0
                 saved = descent.saved()
                 order = self._order(descent)
-                bound = descent.bound()
-                control.report(descent.objective, bound)
-                if control.close_enough(descent.objective, bound):
+                certificate.renew()
+                if certificate.closes_gap:
                     return Termination.GAP_REACHED
             else:
                 failures += 1
@@ -129,3 +129,36 @@ class CBCD(Solver):
         of_target = self.options.swap == "performance"
         score = descent.correlations(of_target)[removed]
         return removed[np.argsort(-score, kind="stable")]
+
+
+class Certificate:
+    """The best bound at the choices that a descent has been through.
+
+    A better choice does not always have a better Frank–Wolfe bound.
+
+    Parameters
+    ----------
+    descent
+        Whose choices are certified.
+    control
+        Where progress is reported.
+    """
+
+    def __init__(self, descent: Descent, control: Control) -> None:
+        self._descent = descent
+        self._control = control
+        self.bound = -np.inf
+        self.choice = descent.state.choice
+        self.renew()
+
+    @property
+    def closes_gap(self) -> bool:
+        """Whether the gap asked for is reached."""
+        return self._control.close_enough(self._descent.objective, self.bound)
+
+    def renew(self) -> None:
+        """Take the present choice's bound if it is better, and report."""
+        bound = self._descent.bound()
+        if bound > self.bound:
+            self.bound, self.choice = bound, self._descent.state.choice.copy()
+        self._control.report(self._descent.objective, self.bound)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import warnings
+import zlib
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import as_file, files
@@ -13,9 +16,16 @@ import pandas as pd
 
 from formulations import InvalidInput
 from formulations.arrays import FloatArray
+from solvers._errors import close_matches
 
 # A column with more categories is numbered, in alphabetical order; others get one column each.
 _MOST_INDICATORS = 30
+
+# Trees compare features in single precision; squares of the response must fit double precision.
+_LARGEST_FEATURE = float(np.finfo(np.float32).max)
+_LARGEST_RESPONSE = 1e150
+
+_ENDINGS = (".csv", ".csv.gz")
 
 # Quality grades of diamonds, worst first.
 _GRADES = {
@@ -59,21 +69,26 @@ class Dataset:
 def load(name: str, target: str | None = None, data_dir: str | Path | None = None) -> Dataset:
     """Load a data set.
 
+    Columns of text become numbers: a rank where the categories of a shipped data set have an
+    order, one column of zeros and ones per category (``Sex=M``), or, with more than 30
+    categories, their number in alphabetical order.
+
     Parameters
     ----------
     name
-        ``"diamonds"`` (the logarithm of the price), ``"abalone"``, the stem of a CSV file in
-        ``data_dir``, or the path of a CSV file, also compressed.
+        ``"diamonds"`` (the logarithm of the price), ``"abalone"``, the name of a CSV file in
+        ``data_dir``, with or without its ending, or the path of a CSV file. Files are in
+        UTF-8, separated by commas, and compressed by gzip when they end in ``.gz``.
     target
         Column to predict; needed for a file.
     data_dir
-        Folder in which ``NAME.csv`` or ``NAME.csv.gz`` is looked for first.
+        Folder in which ``NAME``, ``NAME.csv`` or ``NAME.csv.gz`` is looked for first.
 
     Raises
     ------
     InvalidInput
-        When there is no such data set or file, it cannot be read, or the target does not
-        serve.
+        When there is no such data set or file, it cannot be read, or the target or the
+        features do not serve.
     """
     path = _in_folder(name, data_dir)
     if path is None and name in SHIPPED:
@@ -84,20 +99,18 @@ def load(name: str, target: str | None = None, data_dir: str | Path | None = Non
         return _dataset(name, table, target or shipped.target, shipped.grades, log)
     if path is None:
         path = Path(name)
-        if not path.suffix:
-            near = get_close_matches(name, SHIPPED, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+        if not path.suffix and not path.exists():
+            known = {*SHIPPED, *_names_in(data_dir)}
             raise InvalidInput(
-                f"unknown data set {name!r}; {hint}Known: {', '.join(sorted(SHIPPED))}, "
+                f"unknown data set {name!r}; {close_matches(name, known)}, "
                 "or give the path of a CSV file"
             )
     table = _read(path)
     if target is None:
         raise InvalidInput(
-            f"target must name the column of {path.name} to predict; "
-            f"it has {', '.join(map(str, table.columns[:20]))}"
+            f"target must name the column of {path.name} to predict; it has {_listed(table)}"
         )
-    return _dataset(path.name.split(".")[0], table, target, {}, log=False)
+    return _dataset(_stem(path), table, target, {}, log=False)
 
 
 def _in_folder(name: str, data_dir: str | Path | None) -> Path | None:
@@ -106,19 +119,55 @@ def _in_folder(name: str, data_dir: str | Path | None) -> Path | None:
     folder = Path(data_dir)
     if not folder.is_dir():
         raise InvalidInput(f"data_dir {str(folder)!r} is not a folder")
-    found = [folder / f"{name}{ending}" for ending in (".csv", ".csv.gz")]
+    found = [folder / f"{name}{ending}" for ending in ("", *_ENDINGS)]
     return next((path for path in found if path.is_file()), None)
 
 
+def _names_in(data_dir: str | Path | None) -> set[str]:
+    if data_dir is None:
+        return set()
+    return {_stem(path) for path in Path(data_dir).iterdir() if path.name.endswith(_ENDINGS)}
+
+
+def _stem(path: Path) -> str:
+    """Return a file's name without ``.csv`` or ``.csv.gz``."""
+    return path.name.removesuffix(".gz").removesuffix(".csv")
+
+
+def _listed(table: pd.DataFrame) -> str:
+    """Return the names of a table's columns, the first twenty of many."""
+    more = ", …" if table.shape[1] > 20 else ""
+    return ", ".join(map(str, table.columns[:20])) + more
+
+
 def _read(path: Path) -> pd.DataFrame:
+    """Return a CSV file as it is; every row has a cell under every name, and no more."""
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
         raise InvalidInput(f"data file {str(path)!r} {what}")
+    compressed = path.suffix.lower() == ".gz"
     try:
-        table = pd.read_csv(path, skipinitialspace=True)
-    except (OSError, EOFError, ValueError) as error:  # pandas' parser errors are ValueErrors
+        with gzip.open(path) if compressed else path.open("rb") as file:
+            if b"\0" in file.read(1 << 16):
+                raise ValueError("it holds zero bytes, so it is not text in UTF-8")
+            file.seek(0)
+            header = pd.read_csv(file, header=None, nrows=1, dtype=str, skipinitialspace=True)
+            file.seek(0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # cells would be lost
+                table = pd.read_csv(file, index_col=False, low_memory=False, skipinitialspace=True)
+    except pd.errors.ParserWarning:
+        raise InvalidInput(
+            f"data file {str(path)!r} has more cells in a row than its header has names"
+        ) from None
+    # pandas' parser errors are ValueErrors; a damaged gzip file raises one of the others.
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidInput(f"data file {str(path)!r} cannot be read as CSV: {reason}") from None
+    names = header.iloc[0].dropna()
+    if names.duplicated().any():
+        twice = names[names.duplicated()].iloc[0]
+        raise InvalidInput(f"data file {str(path)!r} has several columns named {twice!r}")
     if table.empty:
         raise InvalidInput(f"data file {str(path)!r} has no rows")
     return table
@@ -130,15 +179,15 @@ def _dataset(
     if target not in table.columns:
         near = get_close_matches(target, [str(column) for column in table.columns], n=3)
         hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-        raise InvalidInput(
-            f"target {target!r} is not a column; {hint}"
-            f"Columns: {', '.join(map(str, table.columns[:20]))}"
-        )
+        if table.shape[1] == 1:
+            hint = "there is only one: is the file separated by commas? "
+        raise InvalidInput(f"target {target!r} is not a column; {hint}Columns: {_listed(table)}")
     y = _response(table[target], target)
-    features = _features(table.drop(columns=target), grades)
+    features = table.drop(columns=target)
     if features.shape[1] == 0:
         raise InvalidInput(f"there are no feature columns beside the target {target!r}")
-    return Dataset(name, features, np.log(y) if log else y)
+    columns = [_numbers(features[column], grades.get(str(column))) for column in features]
+    return Dataset(name, pd.concat(columns, axis=1), np.log(y) if log else y)
 
 
 def _response(column: pd.Series[Any], target: str) -> FloatArray:
@@ -146,31 +195,53 @@ def _response(column: pd.Series[Any], target: str) -> FloatArray:
     wrong = column[numbers.isna() & column.notna()]
     if len(wrong):
         raise InvalidInput(
-            f"target {target!r} must be numeric; row {wrong.index[0] + 1} has {wrong.iloc[0]!r}"
+            f"target {target!r} must be numeric; data row {wrong.index[0] + 1} "
+            f"has {wrong.iloc[0]!r}"
         )
     y = numbers.to_numpy(dtype=np.float64)
-    bad = np.flatnonzero(~np.isfinite(y))
+    bad = np.flatnonzero(~(np.abs(y) <= _LARGEST_RESPONSE))  # NaN compares as false
     if len(bad):
+        found = "empty" if np.isnan(y[bad[0]]) else f"{y[bad[0]]:g}"
         raise InvalidInput(
-            f"target {target!r} must be finite; {len(bad)} rows are missing or infinite, "
-            f"the first is row {bad[0] + 1}"
+            f"target {target!r} must be finite, within ±{_LARGEST_RESPONSE:g}, in every row; "
+            f"in {len(bad)} of {len(y)} it is not, first in data row {bad[0] + 1} ({found})"
         )
     return y
 
 
-def _features(table: pd.DataFrame, grades: dict[str, list[str]]) -> pd.DataFrame:
-    """Return numbers: grades by rank, few categories one column each, many by number."""
-    ranked = table.assign(
-        **{
-            column: pd.Categorical(table[column], categories=order, ordered=True)
-            .codes.astype(np.float64)
-            for column, order in grades.items()
-            if column in table
-        }
-    )
-    for column in ranked.select_dtypes(exclude=[np.number, np.bool_]):
-        if ranked[column].nunique() > _MOST_INDICATORS:
-            codes = pd.Categorical(ranked[column].astype(str)).codes.astype(np.float64)
-            ranked[column] = np.where(ranked[column].isna(), np.nan, codes)
-    numbers = pd.get_dummies(ranked, dtype=np.float64).astype(np.float64)
-    return numbers.replace([np.inf, -np.inf], np.nan)
+def _numbers(column: pd.Series[Any], order: list[str] | None) -> pd.DataFrame:
+    """Return one or more columns of numbers for a feature; what is missing stays missing."""
+    if order is not None:
+        return _ranks(column, order)
+    numbers = pd.to_numeric(column, errors="coerce")
+    present = column.notna()
+    words = column[numbers.isna() & present]
+    if len(words) == 0:
+        _require_single_precision(numbers)
+        return numbers.astype(np.float64).to_frame()
+    categories = column[present].unique()
+    if len(categories) <= _MOST_INDICATORS:
+        prefix = str(column.name)
+        indicators = pd.get_dummies(column.astype(object), prefix=prefix, prefix_sep="=")
+        return indicators.astype(np.float64).where(present, np.nan)
+    if 2 * words.nunique() < len(categories):
+        raise InvalidInput(
+            f"column {column.name!r} has mostly numbers, but data row {words.index[0] + 1} "
+            f"has {words.iloc[0]!r}; leave a cell empty where a number is missing"
+        )
+    return _ranks(column, sorted(map(str, categories)))
+
+
+def _ranks(column: pd.Series[Any], order: list[str]) -> pd.DataFrame:
+    text = column.astype(object).where(column.isna(), column.astype(str))
+    ranks = pd.Categorical(text, categories=order, ordered=True).codes.astype(np.float64)
+    return pd.DataFrame({column.name: np.where(column.isna(), np.nan, ranks)})
+
+
+def _require_single_precision(numbers: pd.Series[Any]) -> None:
+    wrong = numbers[np.abs(numbers.astype(np.float64)) > _LARGEST_FEATURE]
+    if len(wrong):
+        raise InvalidInput(
+            f"column {numbers.name!r} must hold numbers of single precision, as trees do; "
+            f"data row {wrong.index[0] + 1} has {wrong.iloc[0]:g}"
+        )

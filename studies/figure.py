@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from studies.spec import call_name
+from studies.spec import ENSEMBLE_NAMES, call_name
 from studies.tables import Run
 from studies.timings import solve_times
 
@@ -19,6 +22,7 @@ from studies.timings import solve_times
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _INK, _GRID = "#333333", "#DDDDDD"
+_LINE_POINTS = 13.0
 
 
 @dataclass(frozen=True)
@@ -41,37 +45,67 @@ class Series:
     dashes: str
     points: tuple[Point, ...]
 
-    @property
-    def rank(self) -> tuple[int, float]:
-        """Larger for what stands higher at the right end of the figure."""
-        last = self.points[-1]
-        return last.trees * last.rows, last.seconds
-
 
 def draw_times(run: Run, path: Path) -> None:
     """Draw a run's solve times on logarithmic axes and write them to a file."""
     series = _series(run)
-    trees = sorted({point.trees for item in series for point in item.points})
-    figure = Figure(figsize=(5.2 + 2.6 * max(len(trees), 1), 4.4), dpi=160, layout="constrained")
+    trees = sorted({point.trees for item in series for point in item.points}) or [0]
+    figure = Figure(figsize=(4.6 + 3.4 * len(trees), 4.8), dpi=160, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, max(len(trees), 1), sharey=True, squeeze=False)[0]
-    for panel, count in zip(panels, trees, strict=False):
+    panels = figure.subplots(1, len(trees), sharey=True, squeeze=False)[0]
+    for panel, count in zip(panels, trees, strict=True):
         _draw_panel(panel, count, series)
     panels[0].set_ylabel("seconds to solve", color=_INK)
+    figure.suptitle(_title(run), x=0.01, ha="left", color=_INK, fontsize=11)
     _draw_limit(panels, run, series)
-    ordered = sorted(series, key=lambda item: item.rank, reverse=True)
-    handles = {line.get_label(): line for panel in panels for line in panel.get_lines()}
-    figure.legend(
-        [handles[item.name] for item in ordered],
-        [item.name for item in ordered],
-        loc="outside right center",
-        frameon=False,
-        labelcolor=_INK,
-        fontsize=9.5,
-        handlelength=2.6,
-        labelspacing=0.8,
-    )
+    figure.draw_without_rendering()  # so that the axes know where their points lie
+    for panel, count in zip(panels, trees, strict=True):
+        _name_series(panel, [item for item in series if item.points[-1].trees == count])
     figure.savefig(path)
+
+
+def _title(run: Run) -> str:
+    if not run.instances:
+        return "no cell has finished yet"
+    first, alpha = run.instances[0], run.config["alpha"]
+    return f"{ENSEMBLE_NAMES[first.ensemble]} of depth {first.depth}, {first.data}, α = {alpha:g}"
+
+
+def _name_series(panel: Axes, series: list[Series]) -> None:
+    """Write the names of series beside their last points, moved apart where they meet."""
+    scale = 72.0 / panel.figure.dpi
+    by_rows: dict[int, list[Series]] = {}
+    for item in series:
+        by_rows.setdefault(item.points[-1].rows, []).append(item)
+    for group in by_rows.values():
+        ends = [(item.points[-1].rows, item.points[-1].seconds) for item in group]
+        heights = panel.transData.transform(ends)[:, 1] * scale
+        for item, end, shift in zip(group, ends, _apart(heights) - heights, strict=True):
+            panel.annotate(
+                item.name,
+                end,
+                xytext=(9, shift),
+                textcoords="offset points",
+                va="center",
+                color=item.colour,
+                fontsize=9.5,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
+                annotation_clip=False,
+                zorder=1.5,
+            )
+
+
+def _apart(heights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Move heights apart until neighbours are a line of text away, as little as possible."""
+    placed = np.array(heights, dtype=np.float64)
+    order = np.argsort(placed, kind="stable")
+    for _ in range(200):
+        for lower, upper in pairwise(order):
+            lacking = _LINE_POINTS - (placed[upper] - placed[lower])
+            if lacking > 0.0:
+                placed[lower] -= lacking / 2.0
+                placed[upper] += lacking / 2.0
+    return placed
 
 
 def _series(run: Run) -> list[Series]:

@@ -15,9 +15,9 @@ from studies.machine import environment
 from studies.records import Row, RunFolder, cell_key, done_keys
 from studies.spec import Cell, Instance, Plan
 
-# What a cell may take beside the time limit of its solver: start, import, compilation, and
-# the tenth by which engines overrun.
-SPARE_SECONDS = 30.0
+# What a cell may take beside the time limit of its solver: start, import, kernels compiled
+# for the first time on a slow machine, and the tenth by which engines overrun.
+SPARE_SECONDS = 120.0
 SPARE_SHARE = 0.1
 
 

@@ -104,9 +104,7 @@ def measure_setting(setting: Setting, alpha: float = 1.0) -> list[Figure]:
         Figure("Frank–Wolfe bound at a point", certificate, f"{certificate / scatter:.1f} × limit")
     )
     for label in ("cbcd[local_search=False]", "cbcd"):
-        results = [
-            solve(_fresh(problem), label, time_limit=None) for _ in range(setting.repeats)
-        ]
+        results = [solve(_fresh(problem), label, time_limit=None) for _ in range(setting.repeats)]
         seconds = median(result.build_seconds + result.solve_seconds for result in results)
         figures.append(
             Figure(

@@ -17,7 +17,7 @@ TABLE1 = Study(
     title="Layer pruning, Problem (1): time, objective and proven gap of each solver",
     sizes={
         "small": Size(
-            grid=((300, 10), (1000, 20)),
+            grid=((300, 20), (1000, 20)),
             calls=_SOLVERS,
             others="smallest",
             repeats=2,
@@ -27,7 +27,6 @@ TABLE1 = Study(
             grid=((1145, 100), (15437, 100), (50164, 100)),
             calls=(
                 *_SOLVERS,
-                Call("clarabel", task="path", scope="smallest"),
                 Call("clarabel[form=rows]", scope="smallest"),
                 Call("ecos[form=rows]", scope="smallest"),
             ),

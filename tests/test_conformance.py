@@ -131,7 +131,7 @@ def test_a_time_limit_keeps_the_warm_start(larger: LayerPruning) -> None:
 
 
 def test_a_refusal_has_its_reason_and_alternatives(larger: LayerPruning) -> None:
-    with pytest.raises(UnsupportedProblem, match=r"9\.09e\+27 choices.*Solvers that can: cbcd"):
+    with pytest.raises(UnsupportedProblem, match=r"9\.09e\+27 choices.*Solvers that can: .*cbcd"):
         solve(larger, "brute_force")
     assert "brute_force" not in available_solvers(larger)
 

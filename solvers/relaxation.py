@@ -1,0 +1,121 @@
+"""The relaxation by pairwise steps, its bound, and a choice rounded from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import ChoiceColumns, Formulation
+from formulations.arrays import FloatArray, IntArray
+from solvers._base import Answer, Control, Solver, require_one_of, require_positive
+from solvers._columns import compile_columns, relax_columns
+from solvers._descent import Descent, compile_descent
+from solvers._relaxed import Relaxed, compile_relaxed
+from solvers._result import Termination
+
+# What one row of a tree costs in a sweep, and one multiplication in a Gram matrix, in ns; and
+# how many sweeps a relaxation takes. Only for choosing between the forms.
+_VISIT = 1.5
+_PRODUCT = 0.05
+_SWEEPS = 20
+
+
+@dataclass(frozen=True)
+class RelaxationOptions:
+    """Options of `Relaxation`.
+
+    Attributes
+    ----------
+    form
+        ``"rows"``: steps on the leaf codes. ``"gram"``: on the Gram matrix of all choices.
+        ``"auto"``: what is cheaper; ``extra["form"]`` says which it was.
+    tolerance
+        Relative gap to which the relaxation itself is solved, above 0.
+    """
+
+    form: str = "auto"
+    tolerance: float = 1e-7
+
+    def __post_init__(self) -> None:
+        require_one_of("form", self.form, ("auto", "rows", "gram"))
+        require_positive("tolerance", self.tolerance)
+
+
+class Relaxation(Solver):
+    """Minimise over the relaxed choices of one block after the other.
+
+    The relaxation gives each block weights on its choices, at least 0 and of sum 1. Inside a
+    block weight moves from the worst used choice to the best with exact line search; sweeps
+    start at the fixed point of coordinate descent and end by the Frank–Wolfe gap. The
+    rounded choice is the nearest to the relaxed point, improved by descent; the better of
+    it and the starting point is returned.
+    """
+
+    summary = "own first-order relaxation, rounded and improved by descent"
+    method = "relaxation"
+    proof = "Frank–Wolfe bound at the relaxed point"
+    Options = RelaxationOptions
+    options: RelaxationOptions
+
+    def prepare(self, problem: Formulation) -> None:
+        """Compile the kernels."""
+        compile_descent(problem)
+        compile_relaxed(problem)
+        compile_columns()
+
+    def build(self, problem: Formulation) -> ChoiceColumns | None:
+        """Return all choices as columns, for the Gram form."""
+        return ChoiceColumns.every(problem) if self._form(problem) == "gram" else None
+
+    def run(self, problem: Formulation, model: ChoiceColumns | None, control: Control) -> Answer:
+        """Descend, relax, round, descend."""
+        start = problem.zero() if control.warm_start is None else control.warm_start
+        descent = Descent(problem, start)
+        local = descent.run(control)
+        choice, objective = descent.state.choice.copy(), descent.objective
+        control.report(objective)
+        if model is None:
+            relaxed = Relaxed(problem, problem.point(choice))
+            bound = relaxed.run(self.options.tolerance, control)
+            point = relaxed.point
+        else:
+            point = self._relax_columns(model, choice)
+            bound = problem.linear_bound(point)
+        rounded = Descent(problem, problem.rounded(point))
+        finished = rounded.run(control)
+        if rounded.objective < objective:
+            choice, objective, local = rounded.state.choice.copy(), rounded.objective, finished
+        control.report(objective, bound)
+        return Answer(
+            control.stop() or Termination.CONVERGED,
+            choice=choice,
+            local=local,
+            relaxed=point,
+            extra={"form": "rows" if model is None else "gram"},
+        )
+
+    def _form(self, problem: Formulation) -> str:
+        if self.options.form != "auto":
+            return self.options.form
+        data = problem.data
+        entries = data.n_rows * data.n_outputs
+        columns = sum(len(problem.block_choices(i)) for i in range(data.n_trees))
+        by_gram = _PRODUCT * entries * columns**2
+        by_rows = _SWEEPS * _VISIT * entries * data.n_trees
+        return "gram" if by_gram < by_rows else "rows"
+
+    def _relax_columns(self, model: ChoiceColumns, choice: IntArray) -> FloatArray:
+        weights = model.weights(model.selected(choice))
+        scale = max(abs(model.value(weights)), model.problem.tolerance)
+        everything = np.ones(model.n_columns, dtype=np.bool_)
+        relax_columns(
+            model.start,
+            model.gram,
+            model.linear,
+            everything,
+            weights,
+            self.options.tolerance * scale,
+            10_000,
+        )
+        return model.point(weights)
