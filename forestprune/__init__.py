@@ -13,12 +13,12 @@ for _name in ("formulations", "solvers"):
             f"{_import_module(_name).__file__}; install forestprune in an environment of its own"
         )
 
-from formulations import InvalidInput, LayerPruning, PruningData
 from forestprune.ensemble import TreeEnsemble
 from forestprune.plots import plot_path
 from forestprune.pruned import PrunedEnsemble
 from forestprune.pruning import prune, pruning_data
 from forestprune.readers import read_ensemble
+from formulations import InvalidInput, LayerPruning, PruningData
 from solvers import (
     Guarantee,
     Path,

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
+from forestprune.traversal import Nodes, add_leaf_values, find_leaves
+from forestprune.trees import Tree
 from formulations import InvalidInput, PruningData
 from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.data import leaf_code_dtype
-from forestprune.traversal import Nodes, add_leaf_values, find_leaves
-from forestprune.trees import Tree
 
 _SPARSE_CHUNK_BYTES = 64 * 2**20
 

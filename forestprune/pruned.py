@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.arrays import FloatArray, IntArray, frozen
 from forestprune.ensemble import TreeEnsemble
+from formulations.arrays import FloatArray, IntArray, frozen
 from solvers import Result
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from forestprune.pruned import PrunedEnsemble
+from forestprune.readers import read_ensemble
 from formulations import LayerPruning, PruningData
 from formulations.arrays import non_negative_number
 from formulations.weights import LayerWeights
-from forestprune.pruned import PrunedEnsemble
-from forestprune.readers import read_ensemble
 from solvers import EngineFailure, solve
 
 

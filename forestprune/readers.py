@@ -23,10 +23,10 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from formulations import InvalidInput
-from formulations.arrays import FloatArray, finite_floats, frozen
 from forestprune.ensemble import TreeEnsemble
 from forestprune.trees import Tree
+from formulations import InvalidInput
+from formulations.arrays import FloatArray, finite_floats, frozen
 
 SUPPORTED = (
     "RandomForestRegressor, ExtraTreesRegressor, GradientBoostingRegressor, "

@@ -35,9 +35,8 @@ def finite_floats(name: str, given: Any) -> FloatArray:
         raise InvalidInput(f"{name} must be numeric: {error}") from None
     if not np.isfinite(array).all():
         where = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
-        raise InvalidInput(
-            f"{name} must be finite; found {array[where]} at {where[0] if array.ndim == 1 else where}"
-        )
+        place = where[0] if array.ndim == 1 else where
+        raise InvalidInput(f"{name} must be finite; found {array[where]} at {place}")
     return array
 
 

@@ -12,7 +12,6 @@ from formulations.blocks import relaxed_sweep, total_linear_gap
 from formulations.tree_kernels import squared_norm
 from solvers._base import Control
 
-
 # Sweeps after which a relaxation that converges slowly is left as it is.
 _MOST_SWEEPS = 2000
 

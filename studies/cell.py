@@ -38,18 +38,26 @@ class Sample:
 
     @property
     def build_seconds(self) -> float:
+        """Build time of all results."""
+        """Return the build time of all results."""
         return sum(result.build_seconds for result in self.results)
 
     @property
     def solve_seconds(self) -> float:
+        """Solve time of all results."""
+        """Return the solve time of all results."""
         return sum(result.solve_seconds for result in self.results)
 
     @property
     def seconds(self) -> float:
+        """What the time limit is compared with."""
+        """Return the build and solve time."""
         return self.build_seconds + self.solve_seconds
 
     @property
     def over_limit(self) -> bool:
+        """Whether the call was ended by its limit, or ran past it."""
+        """Return whether the call ran into its time limit."""
         return self.seconds >= self.time_limit or any(
             result.termination is Termination.TIME_LIMIT for result in self.results
         )

@@ -31,13 +31,13 @@ class Reporter(Protocol):
         """Take the number of cells, and how many of them earlier runs have done."""
 
     def preparing(self, instance: Instance) -> None:
-        """An instance is being fitted."""
+        """Show that an instance is being fitted."""
 
     def running(self, cell: Cell) -> None:
-        """A cell has started."""
+        """Show that a cell has started."""
 
     def finished(self, cell: Cell, outcome: Outcome) -> None:
-        """A cell has finished."""
+        """Show what came of a cell."""
 
 
 def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, *, fresh: bool = False) -> None:

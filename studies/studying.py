@@ -8,8 +8,7 @@ from rich.console import Console
 
 from solvers import available_solvers
 from studies import datasets
-from studies.errors import StudyError, StudyInterrupted
-from studies.formats import plural
+from studies.errors import StudyInterrupted
 from studies.labels import checked_labels
 from studies.progress import ProgressReporter
 from studies.records import RunFolder

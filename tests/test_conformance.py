@@ -173,7 +173,8 @@ def test_a_dead_engine_is_reported(problem: LayerPruning, monkeypatch: pytest.Mo
     running = _process._running
     assert running is not None
     monkeypatch.setattr(type(running), "alive", True)
-    running.end()
+    running._child.kill()
+    running._child.wait()
     with pytest.raises(EngineFailure, match="ended with exit code"):
         solve(problem, "clarabel")
     monkeypatch.undo()

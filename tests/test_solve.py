@@ -96,7 +96,9 @@ def test_a_missing_engine_is_named(problem: LayerPruning, monkeypatch: pytest.Mo
 def test_memory_is_predicted(larger: LayerPruning) -> None:
     assert predicted_memory(larger, "cbcd") is None
     rows, gram = (predicted_memory(larger, f"ecos[form={form}]") for form in ("rows", "gram"))
-    assert rows is not None and gram is not None and rows > gram
+    assert rows is not None
+    assert gram is not None
+    assert rows > gram
 
 
 def test_ctrl_c_keeps_the_incumbent(larger: LayerPruning) -> None:
@@ -177,7 +179,8 @@ def test_bad_paths_are_refused(
 def test_verify_tells_what_is_proven(problem: LayerPruning) -> None:
     result = solve(problem, "cbcd")
     checked = verify(problem, result)
-    assert checked.sound and checked.feasible
+    assert checked.sound
+    assert checked.feasible
     assert (checked.objective, checked.bound) == (result.objective, result.bound)
     enumerated = verify(problem, solve(problem, "brute_force"))
     assert enumerated.sound

@@ -1,0 +1,132 @@
+"""A pruned ensemble predicts by itself, and counts what it kept."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+
+from forestprune import InvalidInput, PrunedEnsemble, SolverError, prune, read_ensemble
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[pd.DataFrame, Any]:
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame(generator.normal(size=(300, 4)), columns=["north", "east", "up", "noise"])
+    return X, np.sin(X["north"] * 2) + X["east"] * X["up"] + 0.1 * generator.normal(size=300)
+
+
+@pytest.fixture(scope="module")
+def forest(rows: tuple[Any, Any]) -> RandomForestRegressor:
+    return RandomForestRegressor(30, max_depth=6, random_state=0).fit(*rows)
+
+
+def test_it_predicts_what_the_problem_says(rows: tuple[Any, Any], forest: Any) -> None:
+    X, y = rows
+    pruned = prune(forest, X, y, alpha=0.5)
+    loss = float(((y - pruned.predict(X)) ** 2).mean())
+    data = read_ensemble(forest).pruning_data(X, y)
+    assert pruned.alpha == pytest.approx(0.5 * np.var(y))
+    penalty = pruned.alpha * sum(
+        sizes[:k].sum() for sizes, k in zip(data.layer_sizes, pruned.depths, strict=True)
+    )
+    total = sum(sizes.sum() for sizes in data.layer_sizes)
+    assert pruned.result.objective == pytest.approx(loss + penalty / total, rel=1e-12)
+
+
+def test_counts(rows: tuple[Any, Any], forest: Any) -> None:
+    pruned = prune(forest, *rows, alpha=1.0)
+    nodes = 0
+    features: set[int] = set()
+    for estimator, depth in zip(forest.estimators_, pruned.depths, strict=True):
+        tree = estimator.tree_
+        stack = [(0, 0)]
+        while stack and depth > 0:
+            node, layer = stack.pop()
+            nodes += 1
+            if layer < depth and tree.children_left[node] >= 0:
+                features.add(int(tree.feature[node]))
+                children = (tree.children_left[node], tree.children_right[node])
+                stack += [(child, layer + 1) for child in children]
+    assert pruned.n_nodes == nodes
+    assert pruned.n_trees == (pruned.depths > 0).sum()
+    assert pruned.features_used == [rows[0].columns[i] for i in sorted(features)]
+    assert pruned.n_features_used == len(features)
+    full = sum(estimator.tree_.node_count for estimator in forest.estimators_)
+    assert pruned.compactness == nodes / full
+    assert f"{nodes} of {full}" in pruned.summary()
+
+
+def test_a_huge_alpha_leaves_the_constant(rows: tuple[Any, Any], forest: Any) -> None:
+    X, y = rows
+    empty = prune(forest, X, y, alpha=1e9)
+    assert (empty.n_trees, empty.n_nodes, empty.features_used) == (0, 0, [])
+    roots = np.mean([estimator.tree_.value[0, 0, 0] for estimator in forest.estimators_])
+    np.testing.assert_allclose(empty.predict(X), roots)
+
+
+def test_boosting_with_an_estimator_as_start(rows: tuple[Any, Any]) -> None:
+    X, y = rows
+    model = GradientBoostingRegressor(
+        n_estimators=20, init=RandomForestRegressor(3, max_depth=2), random_state=0
+    ).fit(X, y)
+    empty = prune(model, X, y, alpha=1e9)
+    # The trees' root means stay: they are not 0, since the start was fitted on a bootstrap.
+    roots = 0.1 * sum(tree.tree_.value[0, 0, 0] for tree in model.estimators_[:, 0])
+    np.testing.assert_allclose(empty.predict(X), model.init_.predict(X.to_numpy()) + roots)
+
+
+def test_the_unit_of_the_response_does_not_matter(rows: tuple[Any, Any]) -> None:
+    X, y = rows
+    depths = [
+        prune(RandomForestRegressor(10, random_state=0).fit(X, c * y), X, c * y, alpha=1.0).depths
+        for c in (1.0, 1024.0)
+    ]
+    np.testing.assert_array_equal(depths[0], depths[1])
+
+
+def test_it_survives_pickling_without_its_source(rows: tuple[Any, Any], forest: Any) -> None:
+    X, y = rows
+    pruned = prune(forest, X, y, alpha=0.1)
+    text = pickle.dumps(pruned)
+    assert b"RandomForestRegressor" not in text.replace(b"\x8c\x15RandomForestRegressor", b"")
+    copy: PrunedEnsemble = pickle.loads(text)
+    np.testing.assert_array_equal(copy.predict(X), pruned.predict(X))
+    np.testing.assert_array_equal(
+        copy.predict(X[["up", "noise", "east", "north"]]), pruned.predict(X)
+    )
+
+
+def test_a_constant_response(rows: tuple[Any, Any]) -> None:
+    X, _ = rows
+    y = np.full(len(X), 4.0)
+    pruned = prune(RandomForestRegressor(3).fit(X, y), X, y, alpha=1.0)
+    assert pruned.n_nodes == 0
+    np.testing.assert_array_equal(pruned.predict(X), y)
+
+
+def test_another_solver_by_name(rows: tuple[Any, Any], forest: Any) -> None:
+    exact = prune(forest, *rows, alpha=1.0, solver="branch_and_bound", gap=1e-5)
+    assert exact.result.guarantee == "optimal"
+    assert exact.result.objective <= prune(forest, *rows, alpha=1.0).result.objective + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": -1.0}, "alpha must be a finite number of at least 0"),
+        ({"alpha": np.nan}, "alpha must be a finite number"),
+        ({"solver": "cbdc"}, "did you mean 'cbcd'"),
+        ({"weights": "leaves"}, "weights must be"),
+        ({"solver": "clarabel[rounding=False]"}, "found no choice"),
+    ],
+)
+def test_bad_options(
+    rows: tuple[Any, Any], forest: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((InvalidInput, SolverError), match=message):
+        prune(forest, *rows, **options)
