@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from forestprune.traversal import Nodes, add_leaf_values, find_leaves
+from forestprune.traversal import Nodes, add_leaf_values, find_leaves, join_trees
 from forestprune.trees import Tree
 from formulations import InvalidInput, PruningData
-from formulations.arrays import FloatArray, IntArray, frozen
+from formulations.arrays import FloatArray, finite_floats, frozen
 from formulations.data import leaf_code_dtype
+from formulations.data_checks import row_weights
 
 _SPARSE_CHUNK_BYTES = 64 * 2**20
 
@@ -130,7 +133,8 @@ class TreeEnsemble:
             When X or y do not fit the ensemble or each other.
         """
         rows = self.checked_rows(X)
-        response = np.asarray(y)
+        response = finite_floats("y", y)
+        row_weights(sample_weight, rows.shape[0])  # refused before the rows go down the trees
         if response.ndim not in (1, 2) or len(response) != rows.shape[0]:
             raise InvalidInput(
                 f"y must have one entry for each of the {rows.shape[0]} rows of X, "
@@ -156,18 +160,22 @@ class TreeEnsemble:
         InvalidInput
             As `apply`.
         """
-        columns = getattr(X, "columns", None)
-        if columns is not None and self.feature_names is not None:
-            X = X[self._in_order([str(name) for name in columns])]
+        columns = list(getattr(X, "columns", ()))
+        # As in scikit-learn, columns have names when these are strings; others count by place.
+        named = self.feature_names is not None and any(isinstance(c, str) for c in columns)
+        if named and columns != list(self.feature_names or ()):
+            X = X[self._in_order(columns)]
         try:
-            rows = check_array(
-                X,
-                dtype=np.float32,
-                accept_sparse="csr",
-                ensure_all_finite="allow-nan" if self.allow_nan else True,
-                estimator=self.source,
-                input_name="X",
-            )
+            with np.errstate(over="ignore"):  # what is too large for float32 is refused as such
+                rows = check_array(
+                    X,
+                    dtype=np.float32,
+                    accept_sparse="csr",
+                    # scikit-learn's trees take missing values in dense rows only.
+                    ensure_all_finite=not self.allow_nan or issparse(X) or "allow-nan",
+                    estimator=self.source,
+                    input_name="X",
+                )
         except (TypeError, ValueError) as error:
             raise InvalidInput(str(error)) from None
         if rows.shape[1] != self.n_features:
@@ -177,7 +185,7 @@ class TreeEnsemble:
             )
         return rows
 
-    def _in_order(self, given: list[str]) -> list[str]:
+    def _in_order(self, given: list[Any]) -> list[str]:
         wanted = self.feature_names or ()
         missing = [name for name in wanted if name not in given]
         unknown = [name for name in given if name not in wanted]
@@ -194,37 +202,26 @@ class TreeEnsemble:
         return list(wanted)
 
     def _leaves(self, rows: Any) -> npt.NDArray[np.unsignedinteger[Any]]:
-        most = max(len(tree.leaves) for tree in self.trees)
+        most = max((len(tree.leaves) for tree in self.trees), default=1)
         codes = np.empty((self.n_trees, rows.shape[0]), dtype=leaf_code_dtype(most))
-        for part, dense in _dense_parts(rows):
-            find_leaves(self._nodes, dense, codes[:, part])
+        if self.trees:
+            for part, dense in _dense_parts(rows):
+                find_leaves(self._nodes, dense, codes[:, part])
         return codes
 
     def _offset(self, rows: Any) -> FloatArray:
         offset = np.tile(self.constant, (rows.shape[0], 1))
         if self.init is not None:
-            offset += np.asarray(self.init.predict(rows), dtype=np.float64).reshape(offset.shape)
+            with warnings.catch_warnings():
+                # scikit-learn, too, gives the estimator columns by place, without their names.
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+                start = self.init.predict(rows)
+            offset += np.asarray(start, dtype=np.float64).reshape(offset.shape)
         return offset
 
     @cached_property
     def _nodes(self) -> Nodes:
-        leaf = [tree.left < 0 for tree in self.trees]
-        numbers = [np.cumsum(at) - 1 for at in leaf]
-        at_leaf = np.concatenate(leaf)
-        own = np.concatenate([np.arange(tree.n_nodes) for tree in self.trees])
-
-        def of(name: str) -> npt.NDArray[Any]:
-            return np.concatenate([getattr(tree, name) for tree in self.trees])
-
-        return Nodes(
-            start=_starts([tree.n_nodes for tree in self.trees]),
-            depth=frozen(np.array([tree.depth for tree in self.trees]), np.int64),
-            feature=frozen(np.where(at_leaf, 0, of("feature")), np.int32),
-            threshold=frozen(np.where(at_leaf, np.inf, of("threshold"))),
-            left=frozen(np.where(at_leaf, own, of("left")), np.int32),
-            missing_left=frozen(of("missing_left") | at_leaf),
-            leaf=frozen(np.concatenate(numbers), np.int32),
-        )
+        return join_trees(self.trees)
 
     @cached_property
     def _relative_values(self) -> list[FloatArray]:
@@ -238,6 +235,14 @@ class TreeEnsemble:
     def _scaled_values(self) -> FloatArray:
         return np.asarray(frozen(np.concatenate(self._relative_values)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Unpickled arrays come back writeable.
+        for name, item in state.items():
+            self.__dict__[name] = frozen(item) if isinstance(item, np.ndarray) else item
+
     def __repr__(self) -> str:
         return f"TreeEnsemble({self.n_trees} trees, {self.n_nodes} nodes, from {self.source})"
 
@@ -245,13 +250,9 @@ class TreeEnsemble:
 def _dense_parts(rows: Any) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
     """Yield all rows at once or, when they are sparse, chunks of dense rows."""
     if isinstance(rows, np.ndarray):
-        yield slice(0, len(rows)), np.ascontiguousarray(rows)
+        yield slice(0, len(rows)), frozen(rows)
         return
     size = max(1, _SPARSE_CHUNK_BYTES // (4 * rows.shape[1]))
     for begin in range(0, rows.shape[0], size):
         part = slice(begin, min(begin + size, rows.shape[0]))
-        yield part, rows[part].toarray()
-
-
-def _starts(lengths: list[int]) -> IntArray:
-    return frozen(np.concatenate([[0], np.cumsum(lengths)]), np.int64)
+        yield part, frozen(rows[part].toarray())

@@ -104,13 +104,16 @@ class PrunedEnsemble:
         """Return a few lines for people."""
         kept = self.depths[self.depths > 0]
         depth = f"{kept.mean():.1f} of mean depth" if len(kept) else "none"
+        proven = f"proven within {self.result.gap:.3%} of the optimum"
+        if np.isinf(self.result.gap):
+            proven = "without a proven bound"
         return (
             f"{self.model.source} pruned at α = {self.alpha:.4g} (units of y²)\n"
             f"trees     {self.n_trees} of {len(self.depths)} ({depth})\n"
             f"nodes     {self.n_nodes} of {self.source_nodes} ({self.compactness:.2%})\n"
             f"features  {self.n_features_used} of {self.model.n_features}\n"
-            f"objective {self.result.objective:.6g}, proven within {self.result.gap:.3%} of "
-            f"the optimum ({self.result.solver}: {self.result.guarantee})"
+            f"objective {self.result.objective:.6g}, {proven} "
+            f"({self.result.solver}: {self.result.guarantee})"
         )
 
     def __repr__(self) -> str:

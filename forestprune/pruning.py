@@ -66,6 +66,8 @@ def prune(
     alpha
         Weight of the size of the pruned ensemble, at least 0, for a standardised response:
         it is multiplied by the weighted variance of y. The larger, the smaller the ensemble.
+        A constant response has no variance: then size costs nothing, and of choices that fit
+        equally well the one with the shallower trees is taken.
     weights
         ``"nodes"``, ``"depth"`` or an array per tree: see `LayerPruning`.
     solver

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import (
     AdaBoostRegressor,
     ExtraTreesRegressor,
@@ -47,7 +48,7 @@ def read_ensemble(model: Any, weights: npt.ArrayLike | None = None) -> TreeEnsem
     model
         A fitted RandomForestRegressor, ExtraTreesRegressor, GradientBoostingRegressor or
         DecisionTreeRegressor, also of a subclass or inside a FrozenEstimator; or a list of
-        fitted DecisionTreeRegressor.
+        fitted DecisionTreeRegressor. A `TreeEnsemble` that was read before stays as it is.
     weights
         (n,) scale of each tree of a list, 1/n each by default. Only for a list.
 
@@ -56,20 +57,42 @@ def read_ensemble(model: Any, weights: npt.ArrayLike | None = None) -> TreeEnsem
     InvalidInput
         When the model is not fitted or cannot be pruned, with the reason.
     """
-    if weights is not None and not isinstance(model, list | tuple):
+    if isinstance(model, list | tuple):
+        ensemble = _read_list(model, weights)
+    elif weights is None:
+        ensemble = _read(model)
+    else:
         raise InvalidInput(
             f"weights go with a list of trees; the {type(model).__name__} has its own"
         )
-    if isinstance(model, list | tuple):
-        return _read_list(model, weights)
-    return _read(model)
+    failing = {i for i, tree in enumerate(ensemble.trees) if not tree.has_mean_values}
+    if not failing:
+        return ensemble
+    warnings.warn(
+        f"{ensemble.source}: in {len(failing)} of {ensemble.n_trees} trees inner values are "
+        "not the means of the leaves below (a loss or criterion other than the squared "
+        "error, or a constraint); they are recomputed from the leaves",
+        stacklevel=2,
+    )
+    trees = tuple(
+        tree.with_mean_values() if i in failing else tree for i, tree in enumerate(ensemble.trees)
+    )
+    return replace(ensemble, trees=trees, constant=_constant(trees, ensemble.scale))
 
 
 @singledispatch
 def _read(model: Any) -> TreeEnsemble:
-    raise InvalidInput(
-        f"model must be a fitted {SUPPORTED}; {type(model).__name__} is not supported"
-    )
+    what = f"{type(model).__name__} is not supported"
+    if isinstance(model, ClassifierMixin):
+        what += ": classifiers cannot be read"
+    elif isinstance(model, type):
+        what = f"the class {model.__name__} itself was given"
+    raise InvalidInput(f"model must be a fitted {SUPPORTED}; {what}")
+
+
+@_read.register(TreeEnsemble)
+def _read_again(model: TreeEnsemble) -> TreeEnsemble:
+    return model
 
 
 @_read.register(FrozenEstimator)
@@ -123,18 +146,17 @@ def _read_list(trees: Sequence[Any], weights: npt.ArrayLike | None) -> TreeEnsem
                 f"model[{i}] must be a fitted DecisionTreeRegressor, not {type(tree).__name__}"
             )
         _require_fitted(tree, f"model[{i}]")
-        for what in ("n_features_in_", "n_outputs_"):
-            if getattr(tree, what) != getattr(trees[0], what):
-                raise InvalidInput(
-                    f"model[{i}] has {what} = {getattr(tree, what)}, "
-                    f"model[0] has {getattr(trees[0], what)}"
-                )
-    if weights is None:
-        return _ensemble(trees[0], list(trees), np.full(len(trees), 1.0 / len(trees)))
-    scale = finite_floats("weights", weights)
-    if scale.shape != (len(trees),):
-        raise InvalidInput(f"weights must have shape ({len(trees)},), got {scale.shape}")
-    return _ensemble(trees[0], list(trees), scale)
+        for what in ("n_features_in_", "n_outputs_", "feature_names_in_"):
+            own, first = (getattr(one, what, "unknown") for one in (tree, trees[0]))
+            if not np.array_equal(own, first):
+                raise InvalidInput(f"model[{i}] has {what} = {own}, model[0] has {first}")
+    scale = np.full(len(trees), 1.0 / len(trees))
+    if weights is not None:
+        scale = finite_floats("weights", weights)
+        if scale.shape != (len(trees),):
+            raise InvalidInput(f"weights must have shape ({len(trees)},), got {scale.shape}")
+    ensemble = _ensemble(trees[0], list(trees), scale)
+    return replace(ensemble, allow_nan=all(map(_takes_missing, trees)))
 
 
 def _require_fitted(model: BaseEstimator, name: str = "model") -> None:
@@ -149,29 +171,26 @@ def _require_fitted(model: BaseEstimator, name: str = "model") -> None:
 def _ensemble(
     model: Any, estimators: list[Any], scale: FloatArray, init: Any = None
 ) -> TreeEnsemble:
-    trees = [_tree(estimator.tree_) for estimator in estimators]
-    failing = [i for i, tree in enumerate(trees) if not tree.has_mean_values]
-    if failing:
-        warnings.warn(
-            f"{type(model).__name__}: in {len(failing)} of {len(trees)} trees inner values are "
-            "not the means of the leaves below (a loss or criterion other than the squared "
-            "error, or a constraint); they are recomputed from the leaves",
-            stacklevel=4,
-        )
-        for i in failing:
-            trees[i] = trees[i].with_mean_values()
+    trees = tuple(_tree(estimator.tree_) for estimator in estimators)
     names = getattr(model, "feature_names_in_", None)
-    roots = np.stack([tree.value[0] for tree in trees])
     return TreeEnsemble(
-        trees=tuple(trees),
+        trees=trees,
         scale=frozen(scale),
-        constant=frozen(scale @ roots),
+        constant=_constant(trees, scale),
         init=init,
         n_features=int(model.n_features_in_),
         feature_names=None if names is None else tuple(map(str, names)),
         source=type(model).__name__,
-        allow_nan=bool(get_tags(model).input_tags.allow_nan),
+        allow_nan=_takes_missing(model),
     )
+
+
+def _constant(trees: Sequence[Tree], scale: FloatArray) -> FloatArray:
+    return np.asarray(frozen(scale @ np.stack([tree.value[0] for tree in trees])))
+
+
+def _takes_missing(model: BaseEstimator) -> bool:
+    return bool(get_tags(model).input_tags.allow_nan)
 
 
 def _tree(tree: Any) -> Tree:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from formulations.arrays import BoolArray, FloatArray, IntArray
+from forestprune.trees import Tree
+from formulations.arrays import BoolArray, FloatArray, IntArray, frozen
 from formulations.compiled import kernel
 
 # Rows that go down a tree side by side, so that their memory accesses overlap.
@@ -17,8 +19,9 @@ _ABREAST = 16
 class Nodes(NamedTuple):
     """Arrays of `Tree` of all trees, one tree after the other.
 
-    At a leaf ``left`` is the leaf itself, its threshold +inf and ``missing_left`` true, so
-    that a row that has arrived stays; ``leaf`` is the number of the leaf in its tree.
+    At a leaf ``left`` is the leaf itself, its feature 0, its threshold +inf and
+    ``missing_left`` true, so that a row that has arrived stays; ``leaf`` is the number of the
+    leaf in its tree. ``start`` is where each tree begins, with one entry more than trees.
     """
 
     start: IntArray
@@ -30,9 +33,43 @@ class Nodes(NamedTuple):
     leaf: IntArray
 
 
+def join_trees(trees: Sequence[Tree]) -> Nodes:
+    """Lay the nodes of at least one tree side by side."""
+
+    def of(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(tree, name) for tree in trees])
+
+    start = np.concatenate([[0], np.cumsum([tree.n_nodes for tree in trees])]).astype(np.int64)
+    depth = np.array([tree.depth for tree in trees], dtype=np.int64)
+    own = of("feature"), of("threshold"), of("left"), of("missing_left")
+    leaf = np.empty(start[-1], dtype=np.int32)
+    _hold_at_leaves(start, *own, leaf)
+    return Nodes(*(frozen(array) for array in (start, depth, *own, leaf)))
+
+
+@kernel
+def _hold_at_leaves(
+    start: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    missing_left: BoolArray,
+    leaf: IntArray,
+) -> None:
+    """Count the leaves of each tree, and make them hold the rows that arrive."""
+    for i in range(start.shape[0] - 1):
+        number = 0
+        for node in range(start[i], start[i + 1]):
+            leaf[node] = number
+            if left[node] < 0:
+                feature[node], threshold[node] = 0, np.inf
+                left[node], missing_left[node] = node - start[i], True
+                number += 1
+
+
 @kernel
 def descend(nodes: Nodes, i: int, X: npt.NDArray[np.float32], begin: int, at: IntArray) -> None:
-    """Send rows ``begin``, … of X (m, features) down tree i; ``at`` receives their leaves."""
+    """Send rows ``begin``, … of X (m, features) down tree i; ``at`` receives their nodes."""
     first = nodes.start[i]
     count = at.shape[0]
     at[:] = 0

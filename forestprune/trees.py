@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from formulations.arrays import BoolArray, FloatArray, IntArray, frozen
+from formulations.compiled import kernel
 
 # Rounding allowed in the mean property, relative to the largest value of the tree.
 _MEAN_TOLERANCE = 1e-9
@@ -33,6 +34,8 @@ class Tree:
         (nodes,) whether a missing feature goes left.
     parent
         (nodes,) int32 parent, −1 at the root.
+    layer
+        (nodes,) int32 layer, 0 for the root.
     value
         (nodes, q) float64 response of the node, in the units of y.
     cover
@@ -44,6 +47,7 @@ class Tree:
     left: IntArray
     missing_left: BoolArray
     parent: IntArray
+    layer: IntArray
     value: FloatArray
     cover: FloatArray
 
@@ -59,29 +63,24 @@ class Tree:
         cover: FloatArray,
     ) -> Tree:
         """Bring nodes with two child arrays (−1 at leaves, root at 0) into level order."""
-        layers: list[IntArray] = [np.zeros(1, dtype=np.int64)]
-        parents = [np.full(1, -1, dtype=np.int64)]
-        above = 0
-        while True:
-            inner = np.flatnonzero(left[layers[-1]] >= 0)
-            if len(inner) == 0:
-                break
-            split = layers[-1][inner]
-            parents.append(np.repeat(inner + above, 2))
-            above += len(layers[-1])
-            layers.append(np.column_stack([left[split], right[split]]).ravel())
-        order = np.concatenate(layers)
-        parent = np.concatenate(parents)
-        leaf = left[order] < 0
-        # The first of the two nodes that name a parent is its left child.
-        child = np.full(len(order), -1, dtype=np.int64)
-        child[parent[1::2]] = np.arange(1, len(order), 2)
+        order = np.empty(len(left), dtype=np.int64)
+        child, parent, layer = np.empty((3, len(left)), dtype=np.int32)
+        _walk_by_layers(
+            np.ascontiguousarray(left, dtype=np.int64),
+            np.ascontiguousarray(right, dtype=np.int64),
+            order,
+            child,
+            parent,
+            layer,
+        )
+        leaf = child < 0
         return cls(
             feature=frozen(np.where(leaf, -1, feature[order]), np.int32),
             threshold=frozen(np.where(leaf, 0.0, threshold[order]), np.float64),
-            left=frozen(child, np.int32),
+            left=frozen(child),
             missing_left=frozen(missing_left[order], np.bool_),
-            parent=frozen(parent, np.int32),
+            parent=frozen(parent),
+            layer=frozen(layer),
             value=frozen(value[order], np.float64),
             cover=frozen(cover[order], np.float64),
         )
@@ -96,16 +95,6 @@ class Tree:
         """Positions of the leaves, in level order."""
         return np.flatnonzero(self.left < 0)
 
-    @cached_property
-    def layer(self) -> IntArray:
-        """(nodes,) layer of each node, 0 for the root."""
-        layer = np.zeros(self.n_nodes, dtype=np.int64)
-        begin, end = 0, 1
-        while end < self.n_nodes:
-            begin, end = end, int(np.searchsorted(self.parent, end))
-            layer[begin:] += 1
-        return layer
-
     @property
     def depth(self) -> int:
         """Number of layers below the root."""
@@ -119,32 +108,68 @@ class Tree:
     def cut(self, depth: int) -> Tree:
         """Return the tree without the layers below ``depth``; its last nodes become leaves."""
         kept = int(np.searchsorted(self.layer, depth, side="right"))
-        left = np.where(self.layer[:kept] == depth, -1, self.left[:kept])
-        parts: dict[str, Any] = {
-            name: frozen(getattr(self, name)[:kept])
-            for name in ("threshold", "missing_left", "parent", "value", "cover")
-        }
-        feature = np.where(left < 0, -1, self.feature[:kept])
-        return Tree(feature=frozen(feature, np.int32), left=frozen(left, np.int32), **parts)
+        # Copies, so that a small pruned ensemble does not keep the large one in memory.
+        parts = {field.name: getattr(self, field.name)[:kept].copy() for field in fields(self)}
+        last = parts["layer"] == depth
+        parts["left"][last] = parts["feature"][last] = -1
+        parts["threshold"][last] = 0.0
+        return Tree(**{name: frozen(part) for name, part in parts.items()})
 
     @property
     def has_mean_values(self) -> bool:
-        """Whether every inner node's value is the cover-weighted mean of its children's."""
-        inner = np.flatnonzero((self.left >= 0) & (self.cover > 0.0))
-        mean = self._mean_of_children(inner)
-        allowed = _MEAN_TOLERANCE * max(float(np.abs(self.value).max()), np.finfo(float).tiny)
-        return bool(np.all(np.abs(mean - self.value[inner]) <= allowed))
+        """Whether every inner node's value is the cover-weighted mean of the leaves below."""
+        allowed = _MEAN_TOLERANCE * float(np.abs(self.value).max())
+        return bool(np.all(np.abs(self.with_mean_values().value - self.value) <= allowed))
 
     def with_mean_values(self) -> Tree:
-        """Return the tree with inner values that are the means of the leaves below, by cover."""
-        changed = replace(self, value=np.array(self.value))
-        for layer in range(self.depth - 1, -1, -1):
-            inner = np.flatnonzero((self.layer == layer) & (self.left >= 0) & (self.cover > 0.0))
-            changed.value[inner] = changed._mean_of_children(inner)
-        return replace(changed, value=frozen(changed.value))
+        """Return the tree with inner values that are the means of the leaves below, by cover.
 
-    def _mean_of_children(self, inner: IntArray) -> FloatArray:
-        left = self.left[inner]
-        weight = np.stack([self.cover[left], self.cover[left + 1]])[:, :, None]
-        value = np.stack([self.value[left], self.value[left + 1]])
-        return np.asarray((weight * value).sum(axis=0) / weight.sum(axis=0))
+        A node without cover keeps its value: no row of the fit has reached it.
+        """
+        value = self.value.copy()
+        _average_leaves(self.left, self.cover, value)
+        return replace(self, value=frozen(value))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Unpickled arrays come back writeable.
+        self.__dict__.update({name: frozen(array) for name, array in state.items()})
+
+
+@kernel
+def _walk_by_layers(
+    left: IntArray,
+    right: IntArray,
+    order: IntArray,
+    child: IntArray,
+    parent: IntArray,
+    layer: IntArray,
+) -> None:
+    """Fill ``order`` with the old positions of the nodes in level order, the rest with links."""
+    order[0] = layer[0] = 0
+    parent[0] = -1
+    end = 1
+    for node in range(order.shape[0]):
+        old = order[node]
+        child[node] = -1
+        if left[old] >= 0:
+            child[node] = end
+            order[end], order[end + 1] = left[old], right[old]
+            parent[end] = parent[end + 1] = node
+            layer[end] = layer[end + 1] = layer[node] + 1
+            end += 2
+
+
+@kernel
+def _average_leaves(left: IntArray, cover: FloatArray, value: FloatArray) -> None:
+    """Replace inner values by the means of the leaves below; without cover they stay."""
+    for node in range(left.shape[0] - 1, -1, -1):
+        first = left[node]
+        if first >= 0:
+            total = cover[first] + cover[first + 1]
+            if total > 0.0:
+                share = cover[first] / total
+                for o in range(value.shape[1]):
+                    value[node, o] = share * value[first, o] + (1.0 - share) * value[first + 1, o]

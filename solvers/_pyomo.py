@@ -1,3 +1,4 @@
+# mypy: disable-error-code="import-untyped"
 """Mixed-integer programs through Pyomo, as they are solved in the engines' process.
 
 Functions here take arrays, build a Pyomo model, solve it and return plain values, so that
@@ -10,13 +11,15 @@ from __future__ import annotations
 import io
 import logging
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from formulations.arrays import FloatArray, IntArray
 from formulations.linearised import CentredForm
+
+HIGHS = "highs"
 
 # Absolute tolerance asked of the engines, for rows, bounds, integrality and reduced costs.
 FEASIBILITY = 1e-9
@@ -46,10 +49,23 @@ class EngineAnswer:
     log: str
 
 
-def load(modules: tuple[str, ...]) -> None:
-    """Import what an engine needs, so that it is not timed."""
-    for module in modules:
-        import_module(module)
+@cache
+def warm_up(engine: str) -> None:
+    """Solve two columns with an engine, so that its imports are not timed."""
+    form = CentredForm(
+        start=np.array([0, 2]),
+        cost=np.zeros(2),
+        factor=np.array([[0.25, -0.25]]),
+        centre=np.array([0.125]),
+        bound=0.0,
+        scale=1.0,
+    )
+    selected = np.array([0])
+    limits = Limits(gap=1e-3, seconds=np.inf, threads=1, seed=0, verbose=0)
+    if engine == HIGHS:
+        solve_outer(form, np.array([0]), np.array([0.0]), selected, limits)
+    else:
+        solve_quadratic(form, selected, engine, {}, limits)
 
 
 def solve_outer(
@@ -102,7 +118,7 @@ def solve_products(form: CentredForm, selected: IntArray, limits: Limits) -> Eng
 
 
 def solve_quadratic(
-    form: CentredForm, selected: IntArray, limits: Limits, engine: str, options: dict[str, Any]
+    form: CentredForm, selected: IntArray, engine: str, options: dict[str, Any], limits: Limits
 ) -> EngineAnswer:
     """Solve the problem with the constraints t_j ≥ v_j² as they are.
 
@@ -188,12 +204,14 @@ def _linear(coefficients: list[float], variables: list[Any]) -> Any:
 
 def _solve_highs(model: Any, constant: float, limits: Limits) -> EngineAnswer:
     """Solve a MILP with HiGHS from the variables' values; ``constant`` is added to its bound."""
+    import highspy
     from pyomo.contrib.appsi.base import TerminationCondition
     from pyomo.contrib.appsi.solvers.highs import Highs
 
     log = io.StringIO()
     logger = logging.Logger("HiGHS", logging.INFO)
     logger.addHandler(logging.StreamHandler(log))
+    highspy.Highs.resetGlobalScheduler(True)  # else the number of threads could not change
     highs = Highs()
     highs.config.load_solution = False
     highs.config.warmstart = True

@@ -29,9 +29,9 @@ class Termination(StrEnum):
 class Guarantee(StrEnum):
     """What is proven of an answer.
 
-    OPTIMAL: the gap is at most the one asked for, by a bound that was recomputed or comes
-    from exhaustion. LOCAL: no single block can improve the choice. FEASIBLE: the choice is
-    feasible. BOUND_ONLY: a bound but no choice. NONE: neither.
+    OPTIMAL: the gap is at most the one asked for, by a bound that was recomputed, comes
+    from exhaustion or is an engine's. LOCAL: no single block can improve the choice.
+    FEASIBLE: the choice is feasible. BOUND_ONLY: a bound but no choice. NONE: neither.
     """
 
     OPTIMAL = "optimal"
@@ -45,11 +45,13 @@ class BoundSource(StrEnum):
     """Where a bound comes from, and so how far it can be trusted.
 
     FRANK_WOLFE: recomputed by the formulation at `Result.relaxed`. EXHAUSTION: the solver has
-    covered every choice. NONE: there is no bound.
+    covered every choice. ENGINE: an engine says so; what its tolerances may have added is
+    taken off. NONE: there is no bound.
     """
 
     FRANK_WOLFE = "frank_wolfe"
     EXHAUSTION = "exhaustion"
+    ENGINE = "engine"
     NONE = "none"
 
 

@@ -107,10 +107,9 @@ def verify(problem: Formulation, result: Result) -> Verification:
         sound = False
         claims.append(f"bound {result.bound:.10g}: wrong, a choice has objective {objective:.10g}")
     else:
-        reason = (
-            "rests on the solver's enumeration"
-            if result.bound_source is BoundSource.EXHAUSTION
-            else "is the solver's claim"
-        )
+        reason = {
+            BoundSource.EXHAUSTION: "rests on the solver's enumeration",
+            BoundSource.ENGINE: "is the engine's claim",
+        }.get(result.bound_source, "is the solver's claim")
         claims.append(f"bound {result.bound:.10g}: {reason}; verified is {bound:.10g}")
     return Verification(feasible, objective, bound, tuple(claims), sound)

@@ -4,15 +4,59 @@ from __future__ import annotations
 
 import importlib.metadata
 import math
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
-from solvers import available_solvers, capability_table
+from formulations import InvalidInput
+from solvers import SolverError, available_solvers, capability_table
 from studies.catalogue import STUDIES, find_study, require_size
-from studies.command import OneLineErrors
+from studies.errors import StudyError, StudyInterrupted
+
+_FORESEEN = (StudyError, InvalidInput, SolverError, OSError)
+
+
+class OneLineErrors(TyperGroup):
+    """A group of commands whose users never see a traceback for what they can mend.
+
+    Exit codes: 0 done, 2 an error in what was asked (``error: …`` on stderr), 130 Ctrl-C. An
+    error that nobody foresaw keeps its traceback.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; Ctrl-C always comes with a line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise StudyInterrupted("nothing was kept") from None
+
+    def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
+        """Run the command line and end the process."""
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except StudyInterrupted as interruption:
+            code = _say(f"interrupted: {interruption}", 130)
+        except _FORESEEN as error:
+            code = _say(f"error: {error}", 2)
+        except Exception as error:
+            describe = getattr(error, "format_message", None)  # what typer says of bad usage
+            if describe is None:
+                raise
+            code = _say(f"error: {describe()}", 2)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+
+def _say(message: str, code: int) -> int:
+    """Print a message in one line on stderr and return the exit code."""
+    print(" ".join(message.split()), file=sys.stderr)
+    return code
+
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -23,9 +67,9 @@ app = typer.Typer(
 )
 
 
-def _finite(value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise typer.BadParameter(f"must be a finite number, not {value}")
+def _at_least_zero(value: float) -> float:
+    if not 0.0 <= value < math.inf:
+        raise typer.BadParameter(f"must be a finite number of at least 0, not {value:g}")
     return value
 
 
@@ -40,7 +84,7 @@ EnsembleOption = Annotated[
 ]
 AlphaOption = Annotated[
     float,
-    typer.Option(min=0.0, callback=_finite, help="Weight of size, times the variance of y."),
+    typer.Option(callback=_at_least_zero, help="Weight of size, times the variance of y."),
 ]
 TargetOption = Annotated[
     str | None, typer.Option(help="Column to predict; needed for a file.", show_default=False)
@@ -141,7 +185,7 @@ def solve(
     threads: ThreadsOption = 1,
 ) -> None:
     """Fit an ensemble to a file and prune it with each solver."""
-    from studies.labels import checked_labels
+    from studies.catalogue import checked_labels
     from studies.solving import solve_file
 
     solve_file(
@@ -161,12 +205,33 @@ def solve(
 
 
 @app.command()
+def benchmark(
+    most: Annotated[
+        int, typer.Option(min=1, max=4, help="Settings to measure, from the smallest on.")
+    ] = 4,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+) -> None:
+    """Measure speed as ratios to the source model's fit and apply, with one thread."""
+    from threadpoolctl import threadpool_limits
+
+    from studies.reporting import render
+    from studies.speed import SETTINGS, speed_table
+
+    with threadpool_limits(1):
+        table = speed_table(SETTINGS[:most], _console())
+    if markdown:
+        typer.echo(render.markdown(table))
+    else:
+        _console().print(render.terminal_table(table))
+
+
+@app.command()
 def solvers(
     markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
 ) -> None:
     """List the solvers with what they can do."""
-    from studies import render
-    from studies.tables import Group, Table
+    from studies.reporting import render
+    from studies.reporting.tables import Group, Table
 
     rows = capability_table()
     body = Group("", tuple(tuple(row.values()) for row in rows))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import reprlib
+import stat
 import warnings
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import as_file, files
@@ -96,10 +99,11 @@ def load(name: str, target: str | None = None, data_dir: str | Path | None = Non
         with as_file(files("studies") / "data" / f"{name}.csv.gz") as inside:
             table = _read(inside)
         log = shipped.log and target in (None, shipped.target)
-        return _dataset(name, table, target or shipped.target, shipped.grades, log)
+        wanted = shipped.target if target is None else target
+        return _dataset(name, table, wanted, shipped.grades, log)
     if path is None:
         path = Path(name)
-        if not path.suffix and not path.exists():
+        if not name or (not path.suffix and not _there(path)):
             known = {*SHIPPED, *_names_in(data_dir)}
             raise InvalidInput(
                 f"unknown data set {name!r}; {close_matches(name, known)}, "
@@ -117,16 +121,34 @@ def _in_folder(name: str, data_dir: str | Path | None) -> Path | None:
     if data_dir is None:
         return None
     folder = Path(data_dir)
-    if not folder.is_dir():
+    if not _there(folder, stat.S_ISDIR):
         raise InvalidInput(f"data_dir {str(folder)!r} is not a folder")
     found = [folder / f"{name}{ending}" for ending in ("", *_ENDINGS)]
-    return next((path for path in found if path.is_file()), None)
+    return next((path for path in found if _there(path, stat.S_ISREG)), None)
 
 
 def _names_in(data_dir: str | Path | None) -> set[str]:
     if data_dir is None:
         return set()
-    return {_stem(path) for path in Path(data_dir).iterdir() if path.name.endswith(_ENDINGS)}
+    try:
+        return {_stem(path) for path in Path(data_dir).iterdir() if path.name.endswith(_ENDINGS)}
+    except OSError as error:
+        raise InvalidInput(
+            f"data_dir {str(data_dir)!r} cannot be listed: {error.strerror}"
+        ) from None
+
+
+def _there(path: Path, kind: Callable[[int], bool] | None = None) -> bool:
+    """Return whether a path exists and is of a kind; not being allowed to know is an error."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: a zero byte in it
+        return False
+    except OSError as error:
+        raise InvalidInput(
+            f"data file {_short(str(path))} cannot be opened: {error.strerror}"
+        ) from None
+    return kind is None or kind(mode)
 
 
 def _stem(path: Path) -> str:
@@ -137,13 +159,20 @@ def _stem(path: Path) -> str:
 def _listed(table: pd.DataFrame) -> str:
     """Return the names of a table's columns, the first twenty of many."""
     more = ", …" if table.shape[1] > 20 else ""
-    return ", ".join(map(str, table.columns[:20])) + more
+    return ", ".join(_short(str(column))[1:-1] for column in table.columns[:20]) + more
+
+
+def _short(given: object) -> str:
+    """Return the repr of what was given, on one line and with the middle of a long one left out."""
+    brief = reprlib.Repr()
+    brief.maxstring = brief.maxother = 100
+    return brief.repr(given)
 
 
 def _read(path: Path) -> pd.DataFrame:
     """Return a CSV file as it is; every row has a cell under every name, and no more."""
-    if not path.is_file():
-        what = "is not a file" if path.exists() else "does not exist"
+    if not _there(path, stat.S_ISREG):
+        what = "is not a file" if _there(path) else "does not exist"
         raise InvalidInput(f"data file {str(path)!r} {what}")
     compressed = path.suffix.lower() == ".gz"
     try:
@@ -167,7 +196,7 @@ def _read(path: Path) -> pd.DataFrame:
     names = header.iloc[0].dropna()
     if names.duplicated().any():
         twice = names[names.duplicated()].iloc[0]
-        raise InvalidInput(f"data file {str(path)!r} has several columns named {twice!r}")
+        raise InvalidInput(f"data file {str(path)!r} has several columns named {_short(twice)}")
     if table.empty:
         raise InvalidInput(f"data file {str(path)!r} has no rows")
     return table
@@ -187,16 +216,34 @@ def _dataset(
     if features.shape[1] == 0:
         raise InvalidInput(f"there are no feature columns beside the target {target!r}")
     columns = [_numbers(features[column], grades.get(str(column))) for column in features]
-    return Dataset(name, pd.concat(columns, axis=1), np.log(y) if log else y)
+    X = pd.concat(columns, axis=1)
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise InvalidInput(
+            f"a column for a category gets the name {_short(twice)}, which another column has; "
+            "rename one of them"
+        )
+    return Dataset(name, X, np.log(y) if log else y)
+
+
+def _parsed(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column's numbers, NaN where a cell is none."""
+    try:
+        return pd.to_numeric(column, errors="coerce")
+    except OverflowError:
+        raise InvalidInput(
+            f"column {_short(column.name)} must hold numbers of double precision, "
+            "but has an integer that is larger than any of them"
+        ) from None
 
 
 def _response(column: pd.Series[Any], target: str) -> FloatArray:
-    numbers = pd.to_numeric(column, errors="coerce")
+    numbers = _parsed(column)
     wrong = column[numbers.isna() & column.notna()]
     if len(wrong):
         raise InvalidInput(
             f"target {target!r} must be numeric; data row {wrong.index[0] + 1} "
-            f"has {wrong.iloc[0]!r}"
+            f"has {_short(wrong.iloc[0])}"
         )
     y = numbers.to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~(np.abs(y) <= _LARGEST_RESPONSE))  # NaN compares as false
@@ -213,7 +260,7 @@ def _numbers(column: pd.Series[Any], order: list[str] | None) -> pd.DataFrame:
     """Return one or more columns of numbers for a feature; what is missing stays missing."""
     if order is not None:
         return _ranks(column, order)
-    numbers = pd.to_numeric(column, errors="coerce")
+    numbers = _parsed(column)
     present = column.notna()
     words = column[numbers.isna() & present]
     if len(words) == 0:
@@ -227,7 +274,7 @@ def _numbers(column: pd.Series[Any], order: list[str] | None) -> pd.DataFrame:
     if 2 * words.nunique() < len(categories):
         raise InvalidInput(
             f"column {column.name!r} has mostly numbers, but data row {words.index[0] + 1} "
-            f"has {words.iloc[0]!r}; leave a cell empty where a number is missing"
+            f"has {_short(words.iloc[0])}; leave a cell empty where a number is missing"
         )
     return _ranks(column, sorted(map(str, categories)))
 

@@ -11,11 +11,11 @@ from forestprune import LayerPruning, Result, pruning_data, solve
 from solvers import EngineFailure, MissingEngine, Termination, UnsupportedProblem
 from studies import datasets
 from studies.errors import StudyError, StudyInterrupted
-from studies.formats import objective, percent, plural, seconds
-from studies.prepare import new_model
-from studies.render import terminal_table
+from studies.reporting.formats import objective, percent, plural, seconds
+from studies.reporting.render import terminal_table
+from studies.reporting.tables import NOT_RUN, Group, Table
+from studies.running.prepare import new_model
 from studies.spec import ENSEMBLE_NAMES
-from studies.tables import NOT_RUN, Group, Table
 
 _COLUMNS = (
     "solver",

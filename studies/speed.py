@@ -8,19 +8,22 @@ the source model needs for ``apply`` or ``fit`` on the same rows with one core.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 from sklearn.ensemble import RandomForestRegressor
 
 from forestprune import LayerPruning, pruning_data, solve, solve_path
 from formulations.tree_kernels import sum_leaves
 from studies import datasets
-from studies.machine import peak_megabytes
+from studies.reporting.formats import seconds
+from studies.reporting.tables import Group, Table
+from studies.running.machine import peak_megabytes
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ SETTINGS = (
 )
 
 
+LABELS = ("cbcd[local_search=False]", "cbcd", "relaxation")
+
+
 @dataclass(frozen=True)
 class Figure:
     """One measurement: seconds, and how they compare.
@@ -61,14 +67,30 @@ class Figure:
     what
         What was measured.
     seconds
-        Median.
+        Median; None where it is no time.
     compared
         For people: the ratio to something measured in the same run, a gap, or "".
     """
 
     what: str
-    seconds: float
+    seconds: float | None
     compared: str = ""
+
+
+def speed_table(settings: Iterable[Setting], console: Console) -> Table:
+    """Measure some settings one after the other, with a line on what is being done."""
+    groups = []
+    for setting in settings:
+        title = f"{setting.rows:,} rows × {setting.trees:,} trees of depth {setting.depth}"
+        with console.status(f"measuring {title}"):
+            figures = measure_setting(setting)
+        rows = [
+            (item.what, "" if item.seconds is None else seconds(item.seconds), item.compared)
+            for item in figures
+        ]
+        groups.append(Group(title, tuple(rows)))
+    caption = "Random forests on diamonds, log price standardised, α = 1; medians, one thread"
+    return Table(caption, ("", "seconds", "compared"), tuple(groups))
 
 
 def measure_setting(setting: Setting, alpha: float = 1.0) -> list[Figure]:
@@ -80,55 +102,43 @@ def measure_setting(setting: Setting, alpha: float = 1.0) -> list[Figure]:
     model = RandomForestRegressor(setting.trees, max_depth=setting.depth, random_state=0)
     fit, _ = _timed(lambda: model.fit(X, y), 1)
     _warm_up(model, X, y, alpha)
-    apply, _ = _timed(lambda: model.apply(X), min(3, setting.repeats))
     build, data = _timed(lambda: pruning_data(model, X, y), min(3, setting.repeats))
+    scatter, _ = _timed(lambda: _scatter_all(data), setting.repeats)
+    problem = LayerPruning(data, alpha)
+    bound, _ = _timed(lambda: problem.linear_bound(problem.point(problem.full())), setting.repeats)
+    solved = [(label, *_solved(problem, label, setting.repeats)) for label in LABELS]
+    path = solve_path(_fresh(problem), values=50, time_limit=None) if setting.path else None
+    peak = peak_megabytes()  # before the source's apply, which holds 8 bytes per row and tree
+    apply, _ = _timed(lambda: model.apply(X), min(3, setting.repeats))
+    per_visit = 1e9 * scatter / (setting.rows * setting.trees)
     figures = [
         Figure("fit the forest", fit),
         Figure("model.apply(X)", apply),
         Figure("build the pruning data", build, f"{build / apply:.2f} × apply"),
-    ]
-    visits = setting.rows * setting.trees
-    scatter, _ = _timed(lambda: _scatter_all(data), setting.repeats)
-    figures.append(
         Figure(
-            "limit of a sweep: scatter-add of all codes",
+            "scatter-add of all codes: the limit of a sweep",
             scatter,
-            f"{1e9 * scatter / visits:.2f} ns per row and tree",
-        )
-    )
-    problem = LayerPruning(data, alpha)
-    certificate, _ = _timed(
-        lambda: problem.linear_bound(problem.point(problem.full())), setting.repeats
-    )
+            f"{per_visit:.2f} ns a row and tree",
+        ),
+        Figure("Frank–Wolfe bound at a point", bound, f"{bound / scatter:.1f} × limit"),
+    ]
+    for label, took, gap in solved:
+        compared = f"{took / apply:.2f} × apply, gap {100 * gap:.2g} %"
+        figures.append(Figure(f"{label}, with bound", took, compared))
+    if path is not None:
+        compared = f"{path.seconds / fit:.2f} × fit"
+        figures.append(Figure("cbcd, path of 50 α", path.seconds, compared))
+    megabytes = f"codes {data.codes.nbytes / 1e6:.0f} MB, {data.codes.itemsize} byte a row and tree"
     figures.append(
-        Figure("Frank–Wolfe bound at a point", certificate, f"{certificate / scatter:.1f} × limit")
-    )
-    for label in ("cbcd[local_search=False]", "cbcd"):
-        results = [solve(_fresh(problem), label, time_limit=None) for _ in range(setting.repeats)]
-        seconds = median(result.build_seconds + result.solve_seconds for result in results)
-        figures.append(
-            Figure(
-                f"{label}, with certificate",
-                seconds,
-                f"{seconds / apply:.2f} × apply, gap {100 * results[0].gap:.3g} %",
-            )
-        )
-    if setting.path:
-        path = solve_path(_fresh(problem), values=50, time_limit=None)
-        figures.append(
-            Figure("cbcd, path of 50 α", path.seconds, f"{path.seconds / fit:.2f} × fit")
-        )
-    code_megabytes = data.codes.nbytes / 1e6
-    peak = peak_megabytes()
-    figures.append(
-        Figure(
-            f"memory: codes {code_megabytes:.0f} MB"
-            + ("" if peak is None else f", peak of the process {peak:.0f} MB"),
-            float("nan"),
-            f"{data.codes.itemsize} byte per row and tree",
-        )
+        Figure("memory", None, megabytes + f"; peak {peak:.0f} MB" if peak else megabytes)
     )
     return figures
+
+
+def _solved(problem: LayerPruning, label: str, repeats: int) -> tuple[float, float]:
+    """Return the median time of build and solve, and the gap of the first result."""
+    results = [solve(_fresh(problem), label, time_limit=None) for _ in range(repeats)]
+    return median(item.build_seconds + item.solve_seconds for item in results), results[0].gap
 
 
 def _warm_up(model: Any, X: Any, y: Any, alpha: float) -> None:
@@ -137,7 +147,8 @@ def _warm_up(model: Any, X: Any, y: Any, alpha: float) -> None:
     _scatter_all(data)
     small = LayerPruning(data, alpha)
     small.linear_bound(small.point(small.full()))
-    solve(small, "cbcd")
+    for label in LABELS:
+        solve(small, label)
 
 
 def _fresh(problem: LayerPruning) -> LayerPruning:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from rich.console import Console
 
 from solvers import available_solvers
 from studies import datasets
+from studies.catalogue import checked_labels
 from studies.errors import StudyInterrupted
-from studies.labels import checked_labels
-from studies.progress import ProgressReporter
-from studies.records import RunFolder
-from studies.render import render, show
-from studies.runner import run_plan
-from studies.spec import Instance, Study, make_plan
+from studies.reporting.formats import plural
+from studies.reporting.progress import ProgressReporter
+from studies.reporting.render import render, show
+from studies.running.records import RunFolder, cell_key, done_keys
+from studies.running.runner import run_plan
+from studies.spec import Instance, Plan, Study, make_plan
 
 
 def run_study(
@@ -63,15 +65,30 @@ def run_study(
         threads=threads,
     )
     folder = RunFolder(out or Path("results") / _name(study, size, model, dataset.name))
+    notice = folder.open(plan.settings(), fresh=fresh)
     try:
         with ProgressReporter(console) as reporter:
-            run_plan(plan, folder, reporter, fresh=fresh)
-    except StudyInterrupted:
-        render(folder)
-        raise
-    console.print(f"[bold]{plan.title}[/]")
-    show(render(folder), console)
+            if notice:
+                reporter.notice(notice)
+            run_plan(plan, folder, reporter)
+        run = render(folder)
+        console.print(f"[bold]{plan.title}[/]")
+        show(run, console)
+    except KeyboardInterrupt:
+        interruption = StudyInterrupted(_kept(plan, folder))
+        with contextlib.suppress(KeyboardInterrupt):  # an impatient user's second Ctrl-C
+            render(folder)
+        raise interruption from None
     console.print(f"tables, figure and rows are in {folder.path}", markup=False)
+
+
+def _kept(plan: Plan, folder: RunFolder) -> str:
+    done = done_keys(folder.rows())
+    kept = sum(cell_key(cell.as_dict()) in done for cell in plan.cells)
+    return (
+        f"{kept} of {plural(len(plan.cells), 'cell')} kept in {folder.path}; "
+        "the same command goes on from there"
+    )
 
 
 def _name(study: Study, size: str, model: Instance, data: str) -> str:

@@ -8,6 +8,8 @@ _SOLVERS = (
     Call("cbcd"),
     Call("cbcd[local_search=False]"),
     Call("cbcd", task="path"),
+    Call("relaxation"),
+    Call("branch_and_bound"),
     Call("clarabel"),
     Call("ecos"),
 )
@@ -32,7 +34,7 @@ TABLE1 = Study(
             ),
             others="smallest",
             repeats=5,
-            time_limit=60.0,
+            time_limit=30.0,
         ),
         "full": Size(
             grid=tuple(

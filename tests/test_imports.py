@@ -59,6 +59,15 @@ def test_a_package_imports_only_those_before_it(place: int, package: str) -> Non
     assert wrong == {}
 
 
+@pytest.mark.parametrize("package", ORDER[:-1])
+def test_only_studies_write_to_a_terminal(package: str) -> None:
+    # Of `rich` only the source tells: scikit-learn may import it for itself.
+    writers = {"rich", "typer"}
+    modules = _modules(package)
+    wrong = {path: f for path, tree in modules.items() if (f := writers & {*_imported(tree)})}
+    assert wrong == {}
+
+
 def test_formulations_need_nothing_but_arrays_and_compiled_kernels() -> None:
     allowed = {"formulations", "numpy", "scipy", "numba", *sys.stdlib_module_names}
     wrong = {
@@ -108,3 +117,18 @@ def test_importing_and_listing_load_no_engine(code: str, tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("name", ["formulations", "solvers"])
+def test_a_foreign_package_of_the_same_name_is_named(name: str, tmp_path: Path) -> None:
+    foreign = tmp_path / name / "__init__.py"
+    foreign.parent.mkdir()
+    foreign.write_text("")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import forestprune"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: the package {name!r} that Python finds is not")
+    assert str(foreign) in last

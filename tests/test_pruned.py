@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from forestprune import InvalidInput, PrunedEnsemble, SolverError, prune, read_ensemble
 
@@ -36,6 +38,33 @@ def test_it_predicts_what_the_problem_says(rows: tuple[Any, Any], forest: Any) -
     )
     total = sum(sizes.sum() for sizes in data.layer_sizes)
     assert pruned.result.objective == pytest.approx(loss + penalty / total, rel=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "outputs"), [("forest", 1), ("forest", 3), ("boosting", 1)])
+def test_it_is_the_sum_of_what_the_sources_trees_say_at_each_depth(
+    rows: tuple[Any, Any], kind: str, outputs: int
+) -> None:
+    X, y = rows[0].to_numpy(), np.asarray(rows[1])
+    model: Any = RandomForestRegressor(8, random_state=0)
+    if kind == "boosting":
+        model = GradientBoostingRegressor(n_estimators=8, max_depth=4, random_state=0)
+    model.fit(X, y if outputs == 1 else np.column_stack([y * o + X[:, o] for o in range(outputs)]))
+    ensemble = read_ensemble(model)
+    solved = prune(ensemble, X, y if outputs == 1 else np.tile(y[:, None], outputs)).result
+    depths = [tree.depth for tree in ensemble.trees]
+    choice = np.array([0, 1, 2, 3, 0, depths[5], depths[6] - 1, 1])
+    result = replace(solved, choice=choice, beta=np.ones(8))
+    pruned = PrunedEnsemble.cut(ensemble, result, 1.0)
+    scale = model.learning_rate if kind == "boosting" else 1 / 8
+    expected = model.init_.predict(X)[:, None] if kind == "boosting" else np.zeros((len(X), 1))
+    for source, depth in zip(np.ravel(model.estimators_), choice, strict=True):
+        paths = source.decision_path(X.astype(np.float32))
+        nodes = [row.indices[min(depth, len(row.indices) - 1)] for row in paths]
+        expected = expected + scale * source.tree_.value[nodes, :, 0]
+    given = pruned.predict(X).reshape(len(X), outputs)
+    np.testing.assert_allclose(given, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    assert pruned.n_trees == 6
+    np.testing.assert_array_equal(pruned.depths, choice)
 
 
 def test_counts(rows: tuple[Any, Any], forest: Any) -> None:
@@ -107,6 +136,23 @@ def test_a_constant_response(rows: tuple[Any, Any]) -> None:
     pruned = prune(RandomForestRegressor(3).fit(X, y), X, y, alpha=1.0)
     assert pruned.n_nodes == 0
     np.testing.assert_array_equal(pruned.predict(X), y)
+
+
+def test_a_list_of_weighted_trees_is_read_first(rows: tuple[Any, Any]) -> None:
+    X, y = rows
+    trees = [DecisionTreeRegressor(max_depth=k).fit(X, y) for k in (2, 4)]
+    pruned = prune(read_ensemble(trees, weights=[0.9, 0.1]), X, y, alpha=0.0)
+    assert pruned.depths.tolist() == [2, 4]
+    np.testing.assert_allclose(
+        pruned.predict(X), 0.9 * trees[0].predict(X) + 0.1 * trees[1].predict(X), rtol=1e-12
+    )
+
+
+def test_a_summary_without_a_bound_says_so(rows: tuple[Any, Any], forest: Any) -> None:
+    pruned = prune(forest, *rows)
+    assert "of the optimum (cbcd" in pruned.summary()
+    unproven = replace(pruned, result=replace(pruned.result, bound=-np.inf))
+    assert "without a proven bound (cbcd" in unproven.summary()
 
 
 def test_another_solver_by_name(rows: tuple[Any, Any], forest: Any) -> None:

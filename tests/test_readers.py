@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.ensemble import (
     AdaBoostRegressor,
     ExtraTreesRegressor,
@@ -22,7 +23,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from forestprune import InvalidInput, LayerPruning, pruning_data, read_ensemble
 
@@ -93,12 +94,23 @@ def test_the_full_model_is_the_source(name: str) -> None:
     model = MODELS[name]().fit(X, y)
     ensemble = read_ensemble(model)
     new, _ = sample(60)
-    same(ensemble.predict(new), model.predict(new))
+    for kind in (new, new.astype(np.float32), csr_array(new), csr_array(new.astype(np.float32))):
+        same(ensemble.predict(kind), model.predict(kind))
+    same(ensemble.predict(pd.DataFrame(new, columns=FEATURES)), model.predict(new))
     data = ensemble.pruning_data(X, y)
     problem = LayerPruning(data, 1.0)
     residual = problem.residual(problem.leaf_values(problem.full()))
     same(y - residual[:, 0], model.predict(X))
     same(data.offset + data.target, y[:, None])
+
+
+@pytest.mark.parametrize("depth", [2, None])
+def test_a_bagged_tree_keeps_the_values_of_its_own_rows(depth: int | None) -> None:
+    X, y = sample()
+    model = forest(max_depth=depth).fit(X, y)
+    for tree, source in zip(read_ensemble(model).trees, model.estimators_, strict=True):
+        assert tree.value[0, 0] == source.tree_.value[0, 0, 0] != y.mean()
+        assert sorted(tree.value[:, 0]) == sorted(source.tree_.value[:, 0, 0])
 
 
 @pytest.mark.parametrize("name", sorted(RECOMPUTED))
@@ -192,13 +204,66 @@ def test_a_list_of_trees_with_weights() -> None:
     same(read_ensemble(trees).predict(X), np.mean([t.predict(X) for t in trees], axis=0))
 
 
+def test_a_list_takes_missing_values_only_if_all_its_trees_do() -> None:
+    X, y = sample()
+    trees = [
+        DecisionTreeRegressor(max_depth=2).fit(X, y),
+        ExtraTreeRegressor(max_depth=2).fit(X, y),
+    ]
+    trees.append(ExtraTreeRegressor(splitter="best", max_depth=2).fit(X, y))
+    assert read_ensemble(trees[:2]).allow_nan
+    assert not read_ensemble(trees).allow_nan
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (lambda X, y: (X[FEATURES[:3]], y), "n_features_in_ = 3, model.0. has 5"),
+        (lambda X, y: (X[FEATURES[::-1]], y), "feature_names_in_ = .* has"),
+        (lambda X, y: (X.to_numpy(), y), "feature_names_in_ = unknown, model.0. has"),
+        (lambda X, y: (X, np.column_stack([y, y])), "n_outputs_ = 2, model.0. has 1"),
+    ],
+)
+def test_trees_of_a_list_that_do_not_match(second: Callable[..., Any], message: str) -> None:
+    X, y = sample()
+    frame = pd.DataFrame(X, columns=FEATURES)
+    trees = [DecisionTreeRegressor().fit(frame, y), DecisionTreeRegressor().fit(*second(frame, y))]
+    with pytest.raises(InvalidInput, match=message):
+        read_ensemble(trees)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [[1.0, 2.0]], [1.0, np.nan], ["a", "b"]])
+def test_bad_weights_of_a_list(weights: Any) -> None:
+    X, y = sample()
+    trees = [DecisionTreeRegressor(max_depth=1).fit(X, y)] * 2
+    with pytest.raises(InvalidInput, match="weights must"):
+        read_ensemble(trees, weights)
+
+
+def test_an_ensemble_is_read_once() -> None:
+    X, y = sample()
+    ensemble = read_ensemble(forest().fit(X, y))
+    assert read_ensemble(ensemble) is ensemble
+
+
+def test_a_start_that_was_fitted_on_names_gives_no_warning() -> None:
+    X, y = sample()
+    frame = pd.DataFrame(X, columns=FEATURES)
+    start = FrozenEstimator(LinearRegression().fit(frame, y))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        model = boosting(init=start).fit(frame, y)
+        expected = model.predict(frame)
+    same(read_ensemble(model).predict(frame), expected)
+
+
 def test_frozen_estimators_are_unwrapped() -> None:
     X, y = sample()
     model = forest().fit(X, y)
     same(read_ensemble(FrozenEstimator(model)).predict(X), model.predict(X))
 
 
-def test_every_kind_of_matrix_gives_the_same() -> None:
+def test_every_kind_of_matrix_gives_the_same(tmp_path: Path) -> None:
     X, y = sample()
     frame = pd.DataFrame(X, columns=FEATURES)
     model = forest().fit(frame, y)
@@ -206,7 +271,12 @@ def test_every_kind_of_matrix_gives_the_same() -> None:
     expected = model.predict(frame)
     read_only = X.copy()
     read_only.flags.writeable = False
+    X.tofile(tmp_path / "rows")
     kinds = [
+        np.memmap(tmp_path / "rows", mode="r", dtype=X.dtype, shape=X.shape),
+        pd.DataFrame(X),  # whose columns are 0, 1, …: no names
+        frame.convert_dtypes(),
+        csc_array(X),
         X,
         frame,
         frame[FEATURES[::-1]],
@@ -238,7 +308,9 @@ def test_zero_weights_are_as_if_removed() -> None:
         (AdaBoostRegressor(), "weighted median of its trees"),
         (make_pipeline(StandardScaler(), forest()), r"pipeline\[:-1\]"),
         (HistGradientBoostingRegressor(), "HistGradientBoostingRegressor is not supported"),
-        (RandomForestClassifier(), "RandomForestClassifier is not supported"),
+        (RandomForestClassifier(), "RandomForestClassifier is not supported: classifiers"),
+        (RandomForestRegressor, "the class RandomForestRegressor itself"),
+        (FrozenEstimator(boosting()), "this GradientBoostingRegressor is not"),
         ("forest", "str is not supported"),
         ([], "at least one tree"),
         ([3], r"model\[0\] must be a fitted DecisionTreeRegressor, not int"),
@@ -260,6 +332,12 @@ def test_bad_rows_are_refused() -> None:
         boosted.predict(holes)
     with pytest.raises(InvalidInput, match="infinity"):
         named.predict(np.full((2, 5), np.inf))
+    with pytest.raises(InvalidInput, match="too large for dtype"):
+        named.predict(np.full((2, 5), 1e300))
+    with pytest.raises(InvalidInput, match="contains NaN"):
+        named.predict(csr_array(holes))
+    with pytest.raises(InvalidInput, match="missing 'a'"):
+        named.predict(frame.rename(columns={"a": 0}))
     with pytest.raises(InvalidInput, match="X has 3 features, but the GradientBoostingRegressor"):
         boosted.predict(X[:, :3])
     with pytest.raises(InvalidInput, match="missing 'e'; not seen at fit 'z'"):
@@ -281,8 +359,14 @@ def test_bad_rows_are_refused() -> None:
         ({"y": np.full(120, np.nan)}, "y must be finite"),
         ({"y": np.zeros((120, 2))}, "y must have 1 outputs, got 2"),
         ({"y": ["a"] * 120}, "y must be numeric"),
+        ({"y": [[1.0], [1.0, 2.0]]}, "y must be numeric"),
+        ({"y": 3.0}, r"got shape \(\)"),
+        ({"y": np.zeros((120, 1, 1))}, r"got shape \(120, 1, 1\)"),
+        ({"y": np.r_[np.inf, np.zeros(119)]}, "y must be finite; found inf at 0"),
         ({"sample_weight": np.full(120, -1.0)}, "sample_weight must not be negative"),
         ({"sample_weight": np.zeros(3)}, "sample_weight must have shape"),
+        ({"sample_weight": np.full(120, np.nan)}, "sample_weight must be finite"),
+        ({"sample_weight": np.zeros(120)}, "sample_weight must have a positive entry"),
         ({"weights": [1.0]}, "weights go with a list of trees"),
     ],
 )

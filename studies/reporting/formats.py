@@ -29,6 +29,19 @@ def percent(fraction: float | None) -> str:
     return f"{share:,.0f}" if share >= 99.5 else _fixed(share, 2)
 
 
+def change(ratio: float | None) -> str:
+    """Write what a ratio differs from 1 in percent and with its sign, as in ``−0.0036``."""
+    if ratio is None:
+        return "–"
+    share = 100.0 * (ratio - 1.0)
+    if abs(share) < 1e-7:  # rounding
+        return "0"
+    sign = "−" if share < 0.0 else "+"
+    if abs(share) < 1e-4:
+        return f"{sign}0.0000"
+    return sign + (f"{abs(share):,.0f}" if abs(share) >= 99.5 else _fixed(abs(share), 2))
+
+
 def objective(value: float | None) -> str:
     """Write an objective or a bound to six significant digits."""
     return "–" if value is None else f"{value:#.6g}"

@@ -17,10 +17,10 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from studies.child import Outcome
-from studies.formats import grid_cell, percent, plural, seconds
+from studies.reporting.formats import grid_cell, percent, plural, seconds
+from studies.running.child import Outcome
+from studies.running.records import solve_times
 from studies.spec import ENSEMBLE_NAMES, Cell, Instance, call_name
-from studies.timings import solve_times
 
 
 class ProgressReporter:

@@ -8,17 +8,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
-from studies.child import Outcome, run_in_child
-from studies.errors import StudyInterrupted
-from studies.formats import plural
-from studies.machine import environment
-from studies.records import Row, RunFolder, cell_key, done_keys
+from studies.running.child import Outcome, run_in_child
+from studies.running.machine import environment
+from studies.running.records import Row, RunFolder, cell_key, done_keys
 from studies.spec import Cell, Instance, Plan
 
 # What a cell may take beside the time limit of its solver: start, import, kernels compiled
 # for the first time on a slow machine, and the tenth by which engines overrun.
 SPARE_SECONDS = 120.0
 SPARE_SHARE = 0.1
+
+DATA = "data.pickle"
 
 
 class Reporter(Protocol):
@@ -40,7 +40,7 @@ class Reporter(Protocol):
         """Show what came of a cell."""
 
 
-def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, *, fresh: bool = False) -> None:
+def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter) -> None:
     """Measure every cell of a plan that the folder does not have yet.
 
     Cells that failed or were skipped in an earlier run are tried again.
@@ -50,46 +50,33 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, *, fresh: bool =
     plan
         From `make_plan`.
     folder
-        Where the rows go.
+        Where the rows go; it has been opened.
     reporter
         Is told about every step.
-    fresh
-        Whether to put the rows of earlier runs aside and measure everything.
 
     Raises
     ------
     StudyError
-        When the folder cannot be written or its rows cannot be read.
-    StudyInterrupted
-        On Ctrl-C, with what was kept; the cell in flight is ended.
+        When the rows cannot be read.
+    KeyboardInterrupt
+        On Ctrl-C; the cell in flight is ended.
     """
-    notice = folder.open(plan.settings(), fresh=fresh)
-    if notice:
-        reporter.notice(notice)
     earlier = folder.rows()
     done = done_keys(earlier)
     todo = [cell for cell in plan.cells if cell_key(cell.as_dict()) not in done]
-    finished = len(plan.cells) - len(todo)
-    reporter.begin(len(plan.cells), finished)
+    reporter.begin(len(plan.cells), len(plan.cells) - len(todo))
     if not todo:
         return
     _record_environment(folder, earlier, reporter)
-    try:
-        with tempfile.TemporaryDirectory(prefix="forestprune-") as temporary:
-            for instance, cells in groupby(todo, key=lambda cell: cell.instance):
-                path = Path(temporary) / "data.pickle"
-                prepared = _prepare(instance, path, folder, reporter)
-                for cell in cells:
-                    reporter.running(cell)
-                    outcome = _measure(cell, path) if prepared["status"] == "ok" else prepared
-                    folder.append({"kind": "cell", "cell": cell.as_dict(), **outcome})
-                    reporter.finished(cell, outcome)
-                    finished += 1
-    except KeyboardInterrupt:
-        raise StudyInterrupted(
-            f"{finished} of {plural(len(plan.cells), 'cell')} kept in {folder.path}; "
-            "the same command goes on from there"
-        ) from None
+    with tempfile.TemporaryDirectory(prefix="forestprune-") as name:
+        scratch = Path(name)
+        for instance, cells in groupby(todo, key=lambda cell: cell.instance):
+            prepared = _prepare(instance, scratch, folder, reporter)
+            for cell in cells:
+                reporter.running(cell)
+                outcome = _measure(cell, scratch) if prepared["status"] == "ok" else prepared
+                folder.append({"kind": "cell", "cell": cell.as_dict(), **outcome})
+                reporter.finished(cell, outcome)
 
 
 def _record_environment(folder: RunFolder, earlier: list[Row], reporter: Reporter) -> None:
@@ -109,11 +96,13 @@ def _record_environment(folder: RunFolder, earlier: list[Row], reporter: Reporte
     folder.append({"kind": "environment", **here})
 
 
-def _prepare(instance: Instance, path: Path, folder: RunFolder, reporter: Reporter) -> Outcome:
+def _prepare(instance: Instance, scratch: Path, folder: RunFolder, reporter: Reporter) -> Outcome:
     """Fit an instance and write its data; return and record how that went."""
     reporter.preparing(instance)
-    request = {"instance": asdict(instance), "path": str(path)}
-    outcome = run_in_child("studies.prepare:prepare", request, threads=None, deadline=None)
+    request = {"instance": asdict(instance), "path": str(scratch / DATA)}
+    outcome = run_in_child(
+        "studies.running.prepare:prepare", request, scratch, threads=None, deadline=None
+    )
     if outcome is None:
         raise RuntimeError("a process without a deadline ended without an outcome")
     folder.append({"kind": "instance", "instance": asdict(instance), **outcome})
@@ -122,12 +111,13 @@ def _prepare(instance: Instance, path: Path, folder: RunFolder, reporter: Report
     return outcome
 
 
-def _measure(cell: Cell, path: Path) -> Outcome:
+def _measure(cell: Cell, scratch: Path) -> Outcome:
     """Measure a cell in a process that is ended well after its time limit."""
     deadline = cell.time_limit * (1.0 + SPARE_SHARE) + SPARE_SECONDS
     outcome = run_in_child(
-        "studies.cell:measure",
-        {"cell": cell.as_dict(), "path": str(path)},
+        "studies.running.cell:measure",
+        {"cell": cell.as_dict(), "path": str(scratch / DATA)},
+        scratch,
         threads=cell.threads,
         deadline=deadline,
     )

@@ -14,15 +14,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from studies.reporting.tables import Run
+from studies.running.records import solve_times
 from studies.spec import ENSEMBLE_NAMES, call_name
-from studies.tables import Run
-from studies.timings import solve_times
 
 # Okabe and Ito (2008): distinct for all common forms of colour blindness.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _INK, _GRID = "#333333", "#DDDDDD"
 _LINE_POINTS = 13.0
+
+# Solvers that passed the time limit are drawn above it, each in a lane of its own.
+_LANE = 1.6
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,11 @@ def draw_times(run: Run, path: Path) -> None:
     panels[0].set_ylabel("seconds to solve", color=_INK)
     figure.suptitle(_title(run), x=0.01, ha="left", color=_INK, fontsize=11)
     _draw_limit(panels, run, series)
-    figure.draw_without_rendering()  # so that the axes know where their points lie
-    for panel, count in zip(panels, trees, strict=True):
-        _name_series(panel, [item for item in series if item.points[-1].trees == count])
+    if len(trees) == 1:
+        figure.draw_without_rendering()  # so that the axes know where their points lie
+        _name_beside_points(panels[0], series)
+    else:
+        _name_in_legend(figure, series)
     figure.savefig(path)
 
 
@@ -71,7 +76,24 @@ def _title(run: Run) -> str:
     return f"{ENSEMBLE_NAMES[first.ensemble]} of depth {first.depth}, {first.data}, α = {alpha:g}"
 
 
-def _name_series(panel: Axes, series: list[Series]) -> None:
+def _name_in_legend(figure: Figure, series: list[Series]) -> None:
+    """Write the names of series to the right of all panels, the slowest first."""
+    lines = {line.get_label(): line for panel in figure.axes for line in panel.get_lines()}
+    ordered = sorted(series, key=lambda item: item.points[-1].seconds, reverse=True)
+    ordered.sort(key=lambda item: item.points[-1].trees, reverse=True)
+    figure.legend(
+        [lines[item.name] for item in ordered],
+        [item.name for item in ordered],
+        loc="outside right center",
+        frameon=False,
+        labelcolor=_INK,
+        fontsize=10,
+        handlelength=2.8,
+        labelspacing=0.9,
+    )
+
+
+def _name_beside_points(panel: Axes, series: list[Series]) -> None:
     """Write the names of series beside their last points, moved apart where they meet."""
     scale = 72.0 / panel.figure.dpi
     by_rows: dict[int, list[Series]] = {}
@@ -91,7 +113,7 @@ def _name_series(panel: Axes, series: list[Series]) -> None:
                 fontsize=9.5,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
                 annotation_clip=False,
-                zorder=1.5,
+                zorder=3,
             )
 
 
@@ -112,12 +134,14 @@ def _series(run: Run) -> list[Series]:
     """Return what can be drawn: colours go with solvers, markers and dashes with variants."""
     names = list(dict.fromkeys(_solver(solver) for solver, _ in run.calls))
     variants: dict[str, int] = {}
-    found = []
+    found: list[Series] = []
+    lanes = 0
     for solver, task in run.calls:
         name = _solver(solver)
         variant = variants[name] = variants.get(name, -1) + 1
-        points = tuple(_points(run, solver, task))
+        points = tuple(_points(run, solver, task, _LANE ** (lanes + 1)))
         if points:
+            lanes += any(point.over_limit for point in points)
             found.append(
                 Series(
                     name=call_name(solver, task),
@@ -130,11 +154,12 @@ def _series(run: Run) -> list[Series]:
     return found
 
 
-def _points(run: Run, solver: str, task: str) -> Iterable[Point]:
+def _points(run: Run, solver: str, task: str, beyond: float) -> Iterable[Point]:
+    """Yield measurements; one past the limit stands at this factor above it."""
     for instance in run.instances:
         cell, row = run.cells.get((instance, solver, task), (None, {"status": "absent"}))
         if cell is not None and row["status"] == "over_limit":
-            yield Point(instance.trees, instance.rows, cell.time_limit, over_limit=True)
+            yield Point(instance.trees, instance.rows, beyond * cell.time_limit, over_limit=True)
         elif row["status"] == "ok":
             time = max(solve_times(row).median, 1e-7)  # a logarithmic axis has no zero
             yield Point(instance.trees, instance.rows, time, over_limit=False)
@@ -171,8 +196,8 @@ def _draw_panel(panel: Axes, trees: int, series: list[Series]) -> None:
     panel.set_yscale("log")
     panel.xaxis.set_major_locator(FixedLocator(rows))
     panel.xaxis.set_minor_locator(NullLocator())
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    panel.xaxis.set_major_formatter(FuncFormatter(_number))
+    panel.yaxis.set_major_formatter(FuncFormatter(_number))
     panel.margins(x=0.12, y=0.08)
     panel.set_xlabel("rows", color=_INK)
     panel.set_title(f"{trees:,} trees", color=_INK, fontsize=11, fontweight="bold")
@@ -184,23 +209,35 @@ def _draw_panel(panel: Axes, trees: int, series: list[Series]) -> None:
 
 
 def _draw_limit(panels: Iterable[Axes], run: Run, series: list[Series]) -> None:
-    """Draw the time limit where a solver passed it."""
-    if not any(point.over_limit for item in series for point in item.points):
+    """Draw the time limit, and shade what is beyond, where a solver passed it."""
+    beyond = [p.seconds for item in series for p in item.points if p.over_limit]
+    if not beyond:
         return
+    top = _LANE * max(beyond)
     for limit in {cell.time_limit for cell, _ in run.cells.values()}:
-        for place, panel in enumerate(panels):
-            panel.axhline(limit, color=_INK, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
-            if place == 0:
-                panel.annotate(
-                    f"time limit, {limit:g} s  (△: beyond)",
-                    (1.0, limit),
-                    xycoords=("axes fraction", "data"),
-                    xytext=(-2, 4),
-                    textcoords="offset points",
-                    ha="right",
-                    fontsize=8.5,
-                    color=_INK,
+        for panel in panels:
+            # Heights beyond the limit mean nothing, so they have no numbers.
+            panel.yaxis.set_major_formatter(
+                FuncFormatter(
+                    lambda value, _, limit=limit: _number(value) if value <= limit else ""
                 )
+            )
+            panel.axhspan(limit, top, color="#F3F3F3", linewidth=0.0, zorder=0)
+            panel.axhline(limit, color=_INK, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
+            panel.annotate(
+                f"over {limit:g} s",
+                (1.0, top),
+                xycoords=("axes fraction", "data"),
+                xytext=(-3, 2),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8.5,
+                color=_INK,
+            )
+
+
+def _number(value: float, _: object = None) -> str:
+    return f"{value:,.10g}"
 
 
 def _solver(label: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from typing import Any, Literal
 
 from rich.console import Console
@@ -12,10 +11,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from studies.errors import StudyError
-from studies.figure import draw_times
-from studies.formats import plural
-from studies.records import RunFolder
-from studies.tables import (
+from studies.reporting.figure import draw_times
+from studies.reporting.formats import plural
+from studies.reporting.tables import (
+    REFERENCE,
     Run,
     Table,
     collect,
@@ -24,9 +23,9 @@ from studies.tables import (
     notes,
     summary_table,
 )
-from studies.timings import build_times, solve_times
+from studies.running.records import RunFolder, build_times, solve_times
 
-_ON_TERMINAL = ("solver", "solve s", "build s", "objective", "gap %", "optimal", "MB")
+_ON_TERMINAL = ("solver", "solve s", f"× {REFERENCE}", "objective", "± %", "gap %", "optimal")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "_": r"\_",
@@ -34,6 +33,8 @@ _LATEX = {
     "&": r"\&",
     "#": r"\#",
     "×": r"$\times$",
+    "±": r"$\pm$",
+    "−": "$-$",
     "α": r"$\alpha$",
     "≤": r"$\le$",
     "<": r"$<$",
@@ -57,7 +58,7 @@ def render(folder: RunFolder) -> Run:
     StudyError
         When the folder's files cannot be read or written.
     """
-    run = collect(_config(folder), folder.rows())
+    run = collect(folder.config(), folder.rows())
     tables = [summary_table(run), detail_table(run)]
     try:
         for name, text in (
@@ -176,15 +177,6 @@ def _flat(cell: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
             )
         },
     }
-
-
-def _config(folder: RunFolder) -> dict[str, Any]:
-    try:
-        config: dict[str, Any] = json.loads(folder.config_path.read_text(encoding="utf-8"))
-        config["title"], config["study"]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise StudyError(f"{folder.config_path} is not a configuration: {error}") from None
-    return config
 
 
 def _latex_row(row: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
 """Work in a process of its own, with a deadline, and its answer by file.
 
 A process apart from the runner can be ended for good, its peak memory is its own, and an
-engine that crashes takes nothing along. Run as ``python -m studies.child``, it calls one
-function with a request and a way to save outcomes. It imports nothing but the standard
+engine that crashes takes nothing along. Run as ``python -m studies.running.child``, it calls
+one function with a request and a way to save outcomes. It imports nothing but the standard
 library before that function, so that what is measured is the function's.
 """
 
@@ -12,10 +12,10 @@ import contextlib
 import importlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Callable
@@ -35,7 +35,12 @@ THREAD_VARIABLES = (
 
 
 def run_in_child(
-    function: str, request: dict[str, Any], *, threads: int | None, deadline: float | None
+    function: str,
+    request: dict[str, Any],
+    folder: Path,
+    *,
+    threads: int | None,
+    deadline: float | None,
 ) -> Outcome | None:
     """Call a function in a new process and return the last outcome it saved.
 
@@ -45,6 +50,8 @@ def run_in_child(
         ``"module:name"`` of a function of (request, save).
     request
         Plain values.
+    folder
+        A folder for temporary files; the new process removes it when this one is killed.
     threads
         Threads that numerical libraries may use; None to leave the environment as it is.
     deadline
@@ -57,30 +64,28 @@ def run_in_child(
         The last outcome saved; None when the deadline passed before there was one. A
         process that failed before saving gives ``{"status": "failed", "reason": …}``.
     """
-    with tempfile.TemporaryDirectory(prefix="forestprune-") as name:
-        folder = Path(name)
-        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
-        with (folder / "log").open("wb") as log:
-            child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "studies.child", function, name],
-                stdin=subprocess.PIPE,  # closes when this process dies: see _end_with_parent
-                stdout=log,
-                stderr=log,
-                env=_environment(threads),
-                start_new_session=True,
-            )
-            code: int | None = None
-            try:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    code = child.wait(deadline)
-            finally:
-                if code != 0:
-                    _end_group(child)
-                child.stdin.close() if child.stdin else None
-        outcome = _read(folder / "outcome.json")
-        if outcome is not None or code is None:
-            return outcome
-        return {"status": "failed", "reason": _last_words(code, folder / "log")}
+    saved = folder / "outcome.json"
+    saved.unlink(missing_ok=True)
+    (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    with (folder / "log").open("wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "studies.running.child", function, str(folder)],
+            stdin=subprocess.PIPE,  # closes when this process dies: see _end_with_parent
+            stdout=log,
+            stderr=log,
+            env=_environment(threads),
+            start_new_session=True,
+        )
+        code: int | None = None
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = child.wait(deadline)
+        finally:
+            _end_group(child)
+    outcome = _read(saved)
+    if outcome is not None or code is None:
+        return outcome
+    return {"status": "failed", "reason": _last_words(code, folder / "log")}
 
 
 def _environment(threads: int | None) -> dict[str, str]:
@@ -93,15 +98,15 @@ def _environment(threads: int | None) -> dict[str, str]:
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
-    """End a child and all that it started."""
-    if child.stdin is not None:
-        child.stdin.close()
+    """End a child, if it still runs, and all that it started."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
     else:
         child.kill()
     child.wait()
+    if child.stdin is not None:
+        child.stdin.close()
 
 
 def _read(path: Path) -> Outcome | None:
@@ -123,11 +128,12 @@ def _last_words(code: int, log: Path) -> str:
     return f"the process ended with exit code {code}{said}"
 
 
-def _end_with_parent() -> None:
-    """End this process group when the parent dies, however it dies."""
+def _end_with_parent(folder: Path) -> None:
+    """Remove the folder and end this process group when the parent dies, however it dies."""
 
     def wait_for_end_of_input() -> None:
         sys.stdin.buffer.read()
+        shutil.rmtree(folder, ignore_errors=True)
         if hasattr(os, "killpg"):
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
@@ -135,8 +141,15 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait_for_end_of_input, daemon=True).start()
 
 
+def _die_first() -> None:
+    """Have the system end this process, and no other, should memory run out (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
 def _main(function: str, folder: Path) -> None:
-    _end_with_parent()
+    _end_with_parent(folder)
+    _die_first()
 
     def save(outcome: Outcome) -> None:
         # Written beside and moved, so that the runner never reads half an outcome.

@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from studies.formats import factor, grid_cell, megabytes, objective, percent, seconds
-from studies.records import Row, latest_cells
+from studies.reporting.formats import (
+    change,
+    factor,
+    grid_cell,
+    megabytes,
+    objective,
+    percent,
+    seconds,
+)
+from studies.running.records import Row, build_times, latest_cells, solve_times
 from studies.spec import ENSEMBLE_NAMES, Cell, Instance, call_name
-from studies.timings import build_times, solve_times
 
-# The solver that others are compared with in the summary.
+# The solver that others are compared with.
 REFERENCE = "cbcd"
 NOT_RUN = "–"
 
@@ -90,7 +97,7 @@ def summary_table(run: Run) -> Table:
         row = [call_name(solver, task)]
         for instance in run.instances:
             found = run.cells.get((instance, solver, task))
-            row.append(NOT_RUN if found is None else _summary_entry(run, instance, *found))
+            row.append(NOT_RUN if found is None else _summary_entry(run, *found))
         rows.append(tuple(row))
     header = ("seconds", *(grid_cell(i.rows, i.trees) for i in run.instances))
     return Table("Seconds to solve (rows × trees)", header, (Group("", tuple(rows)),))
@@ -99,14 +106,16 @@ def summary_table(run: Run) -> Table:
 DETAILS = (
     "solver",
     "solve s",
-    "min … max",
-    "build s",
-    "first call s",
+    f"× {REFERENCE}",
     "objective",
+    "± %",
     "lower bound",
+    "bound ± %",
     "gap %",
     "optimal",
-    "trees kept",
+    "trees",
+    "build s",
+    "first call s",
     "MB",
 )
 
@@ -116,7 +125,7 @@ def detail_table(run: Run) -> Table:
     groups = []
     for instance in run.instances:
         rows = [
-            _detail_row(*run.cells[instance, solver, task])
+            _detail_row(run, *run.cells[instance, solver, task])
             for solver, task in run.calls
             if (instance, solver, task) in run.cells
         ]
@@ -160,41 +169,58 @@ def _order(instance: Instance) -> tuple[Any, ...]:
     return instance.trees, instance.rows, instance.data, instance.ensemble, instance.seed
 
 
-def _summary_entry(run: Run, instance: Instance, cell: Cell, row: Row) -> str:
+def _summary_entry(run: Run, cell: Cell, row: Row) -> str:
     if row["status"] == "over_limit":
         return f"> {seconds(cell.time_limit)}"
     if row["status"] != "ok":
         return str(row["status"])
     time = solve_times(row).median
-    found = run.cells.get((instance, REFERENCE, "solve"))
-    if found is None or found[1]["status"] != "ok" or cell.task != "solve":
-        return seconds(time)
-    ratio = time / solve_times(found[1]).median
-    return f"{seconds(time)} ({factor(ratio)})" if ratio >= 1.05 else seconds(time)
+    compared = _slower(_reference(run, cell), cell, row)
+    return seconds(time) if compared in (NOT_RUN, "1×") else f"{seconds(time)} ({compared})"
 
 
-def _detail_row(cell: Cell, row: Row) -> tuple[str, ...]:
+def _reference(run: Run, cell: Cell) -> Row | None:
+    """Return the row that a cell is compared with, if there is one."""
+    _, row = run.cells.get((cell.instance, REFERENCE, "solve"), (None, None))
+    return row if row is not None and row["status"] == "ok" else None
+
+
+def _slower(reference: Row | None, cell: Cell, row: Row) -> str:
+    """Return how many times as long as the reference a single solve takes."""
+    if reference is None or cell.task != "solve":
+        return NOT_RUN
+    if cell.solver == REFERENCE:
+        return "1×"
+    return factor(solve_times(row).median / max(solve_times(reference).median, 1e-9))
+
+
+def _detail_row(run: Run, cell: Cell, row: Row) -> tuple[str, ...]:
     name = call_name(cell.solver, cell.task)
-    if row.get("cold") is None:
-        limit = f"> {seconds(cell.time_limit)}"
-        said = limit if row["status"] == "over_limit" else str(row["status"])
-        return (name, said, *[NOT_RUN] * (len(DETAILS) - 2))
-    solve, build = solve_times(row), build_times(row)
     over = row["status"] == "over_limit"
-    gap = percent(row["gap"])
+    if row.get("cold") is None:
+        said = f"> {seconds(cell.time_limit)}" if over else str(row["status"])
+        return (name, said, *[NOT_RUN] * (len(DETAILS) - 2))
+    reference, gap = _reference(run, cell), percent(row["gap"])
+    unit = None if reference is None else reference["objective"]
     return (
         name,
-        f"> {seconds(cell.time_limit)}" if over else seconds(solve.median),
-        f"{seconds(solve.low)} … {seconds(solve.high)}" if solve.calls > 1 else NOT_RUN,
-        seconds(build.median),
-        seconds(row["cold"]["wall"]),
+        f"> {seconds(cell.time_limit)}" if over else seconds(solve_times(row).median),
+        NOT_RUN if over else _slower(reference, cell, row),
         objective(row["objective"]),
+        change(_ratio(row["objective"], unit)),
         objective(row["bound"]),
+        change(_ratio(row["bound"], unit)),
         f"≤ {gap}" if row["points"] > 1 and row["gap"] else gap,
         "✓" if row["guarantee"] == "optimal" else "",
         NOT_RUN if row["kept_trees"] is None else f"{row['kept_trees']:,}",
+        seconds(build_times(row).median),
+        seconds(row["cold"]["wall"]),
         megabytes(row["peak_mb"]),
     )
+
+
+def _ratio(value: float | None, unit: float | None) -> float | None:
+    return value / unit if value is not None and unit else None
 
 
 def _problem_note(cells: list[Cell]) -> str:
@@ -212,11 +238,12 @@ def _problem_note(cells: list[Cell]) -> str:
 def _measure_note(cells: list[Cell]) -> str:
     repeats = max(cell.repeats for cell in cells)
     return (
-        f"Solve and build: median of up to {repeats} warm calls in a process of its own, fewer "
-        "where they would pass the cell's limit; imports and compilation are not counted, but "
-        "in the first call they are. Factors compare with "
-        f"{REFERENCE}. A path's time is the sum over its α, its gap the largest. Relaxations "
-        "are rounded. Optimal: proven, gap at most 0.0001 %. MB: peak memory of the process."
+        f"Solve and build: median of up to {repeats} warm calls in a process of its own (their "
+        "range is in table.csv), fewer where they would take long; imports and compilation are "
+        "not counted, but in the first call they are. A path's time is the sum over its α, its "
+        f"gap the largest. × {REFERENCE}: time compared with {REFERENCE}; ± %: objective, and "
+        f"lower bound, compared with the objective of {REFERENCE}. Relaxations are rounded. "
+        "Optimal: proven, gap at most 0.0001 %. MB: peak memory of the process."
     )
 
 

@@ -14,8 +14,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from forestprune import pruning_data
 from studies import datasets
-from studies.child import Save
-from studies.machine import now, peak_megabytes
+from studies.running.child import Save
+from studies.running.machine import now, peak_megabytes
 from studies.spec import Instance
 
 LEARNING_RATE = 0.1

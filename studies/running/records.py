@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from studies.errors import StudyError
 from studies.spec import Cell
@@ -41,7 +42,7 @@ class RunFolder:
         config
             Plain values.
         fresh
-            Whether to begin anew and put the rows of earlier runs aside.
+            Whether to begin anew: the files of earlier runs are renamed to ``….old``.
 
         Returns
         -------
@@ -51,14 +52,21 @@ class RunFolder:
         Raises
         ------
         StudyError
-            When the folder cannot be written, or its rows are not such rows.
+            When the folder cannot be written, holds the results of a run with other
+            settings, or its rows are not such rows.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            if fresh:
+                for path in (self.rows_path, self.config_path):
+                    if path.exists():
+                        path.replace(path.with_name(f"{path.name}.old"))
+            elif self.config_path.exists():
+                self._require_same(config)
             text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
-            self.config_path.write_text(text, encoding="utf-8")
-            if fresh and self.rows_path.exists():
-                self.rows_path.replace(self.rows_path.with_suffix(".jsonl.old"))
+            written = self.config_path.with_suffix(".part")  # a kill never leaves half of it
+            written.write_text(text, encoding="utf-8")
+            written.replace(self.config_path)
             with self.rows_path.open("ab"):
                 pass
         except OSError as error:
@@ -70,10 +78,40 @@ class RunFolder:
             return None
         with self.rows_path.open("r+b") as file:
             file.truncate(whole)
+        cells = sum(row["kind"] == "cell" for row in rows)
         return (
             f"the last row of {self.rows_path} was cut short and is dropped; "
-            f"{sum(row['kind'] == 'cell' for row in rows)} finished cells are kept"
+            f"{cells} finished {'cell is' if cells == 1 else 'cells are'} kept"
         )
+
+    def config(self) -> dict[str, Any]:
+        """Return the configuration.
+
+        Raises
+        ------
+        StudyError
+            When the file cannot be read or is not a configuration.
+        """
+        try:
+            config: dict[str, Any] = json.loads(self.config_path.read_text(encoding="utf-8"))
+            config["title"], config["study"], config["alpha"]
+        except (OSError, ValueError, TypeError, KeyError):
+            raise StudyError(
+                f"{self.config_path} is not the configuration of a study; choose another --out, "
+                "or begin anew with --fresh"
+            ) from None
+        return config
+
+    def _require_same(self, config: dict[str, Any]) -> None:
+        """Refuse to mix runs; only what is called on the instances may differ."""
+        before = self.config()
+        for name in config:
+            if name not in ("title", "calls") and before.get(name) != config[name]:
+                here = "" if name == "instances" else f": {before.get(name)}, not {config[name]}"
+                raise StudyError(
+                    f"{self.path} has the results of a run with other {name}{here}; "
+                    "choose another --out, or begin anew with --fresh"
+                )
 
     def append(self, row: Row) -> None:
         """Write a row and flush it to the disk."""
@@ -118,6 +156,25 @@ def latest_cells(rows: list[Row]) -> list[tuple[Cell, Row]]:
     return list(latest.values())
 
 
+class Spread(NamedTuple):
+    """Median and range of the warm calls, or of the only call where there was no other."""
+
+    median: float
+    low: float
+    high: float
+    calls: int
+
+
+def solve_times(outcome: dict[str, Any]) -> Spread:
+    """Return the solve seconds of a cell that has a first call."""
+    return _spread(outcome, "solve")
+
+
+def build_times(outcome: dict[str, Any]) -> Spread:
+    """Return the build seconds of a cell that has a first call."""
+    return _spread(outcome, "build")
+
+
 def _parse(path: Path) -> tuple[list[Row], int]:
     """Return the rows of a file and the length in bytes of what is whole."""
     try:
@@ -151,3 +208,9 @@ def _row(line: bytes) -> Row | None:
     except (ValueError, TypeError, KeyError):
         return None
     return row
+
+
+def _spread(outcome: dict[str, Any], name: str) -> Spread:
+    calls = outcome["warm"] or [outcome["cold"]]
+    times = [call[name] for call in calls]
+    return Spread(statistics.median(times), min(times), max(times), len(outcome["warm"]))

@@ -1,0 +1,274 @@
+"""What the solvers that rest on an engine of mixed-integer programming share.
+
+Descent, relaxation and fixing run here; only the engine runs in a process of its own, which
+is ended at the limit. So a limit or Ctrl-C costs what the engine is doing, but neither the
+incumbent nor the bound.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from formulations import ChoiceColumns, Formulation
+from formulations.arrays import FloatArray, IntArray
+from formulations.linearised import CentredForm
+from solvers._base import Answer, Control, Solver, require_bool
+from solvers._columns import compile_columns, relax_columns
+from solvers._descent import compile_descent
+from solvers._errors import EngineFailure, SolverError
+from solvers._process import ProcessEnded, engine_process
+from solvers._pyomo import FEASIBILITY, EngineAnswer, Limits, warm_up
+from solvers._relaxed import Relaxed, compile_relaxed
+from solvers._result import BoundSource, Termination
+from solvers.cbcd import CBCD, CBCDOptions
+
+# Gap to which the engine solves, as a part of the gap asked for.
+_ENGINE_PART = 0.1
+
+# An engine is asked to end this long before its process is ended: at least the first number
+# of seconds, or the second as a part of what is left, up to the third.
+_EARLIER = (0.01, 0.1, 0.5)
+
+
+# Starting the process is not counted up to so many seconds; what is beyond goes off the limit.
+_STARTING_SECONDS = 0.8
+
+
+@dataclass(frozen=True)
+class MIPOptions:
+    """Options of an engine of mixed-integer programming.
+
+    Attributes
+    ----------
+    presolve
+        Whether to drop choices that no better solution can have, before the engine starts.
+    """
+
+    presolve: bool = True
+
+    def __post_init__(self) -> None:
+        require_bool("presolve", self.presolve)
+
+
+class MIPSolver(Solver):
+    """Coordinate descent, relaxation, reduced-cost fixing, then an engine on what survives.
+
+    The engine gets the problem centred at its relaxed point and divided by the gap that is
+    left (`formulations.linearised`), starts at the incumbent, and is believed only as far as
+    its tolerances go: its solutions are evaluated anew from the data, and its bound is
+    lowered by what its tolerances may have added.
+    """
+
+    method = "exact"
+    proof = "the engine's bound, lowered by its tolerances"
+    Options = MIPOptions
+    options: MIPOptions
+
+    engine: ClassVar[str]
+    _late = 0.0
+
+    def prepare(self, problem: Formulation) -> None:
+        """Compile the kernels and let the engine solve something in its process."""
+        compile_descent(problem)
+        compile_relaxed(problem)
+        compile_columns()
+        began = perf_counter()
+        engine_process(1).call(warm_up, self.engine, limit=np.inf, stopped=lambda: False)
+        self._late = max(perf_counter() - began - _STARTING_SECONDS, 0.0)
+
+    def run(self, problem: Formulation, model: None, control: Control) -> Answer:
+        """Find an incumbent, solve the relaxation, drop what cannot be better, ask the engine."""
+        first = CBCD(CBCDOptions()).run(problem, None, control)
+        assert first.choice is not None
+        objective = problem.objective(first.choice)
+        relaxed = Relaxed(problem, problem.point(first.choice))
+        bound = relaxed.run(min(0.1 * control.gap, 1e-4), control)
+        control.report(objective, bound)
+        reason = control.stop()
+        if reason is not None or control.close_enough(objective, bound):
+            return Answer(
+                reason or Termination.GAP_REACHED,
+                choice=first.choice,
+                local=first.local,
+                relaxed=relaxed.point,
+            )
+        if self.options.presolve:
+            columns = relaxed.surviving(objective)
+        else:
+            columns = ChoiceColumns.every(problem)
+        search = EngineSearch(columns, first.choice, objective, bound, control, self._late)
+        termination = Termination.GAP_REACHED
+        if not search.finished:
+            termination = self.search(search)
+        return Answer(
+            termination,
+            choice=search.choice,
+            local=first.local and search.objective == objective,
+            relaxed=relaxed.point,
+            bound=search.bound,
+            bound_source=BoundSource.ENGINE if search.calls else BoundSource.EXHAUSTION,
+            log=search.log,
+            extra={"columns": columns.n_columns, "engine_calls": search.calls},
+        )
+
+    @abstractmethod
+    def search(self, search: EngineSearch) -> Termination:
+        """Call the engine until the gap is closed or a limit is met."""
+
+
+class EngineSearch:
+    """Incumbent and bound of a search by an engine on explicit columns.
+
+    Parameters
+    ----------
+    columns
+        The problem; a solution better than ``objective`` uses only these.
+    choice, objective
+        The incumbent.
+    bound
+        A lower bound of the optimum.
+    control
+        Limits, and where progress is reported.
+    late
+        Seconds to take off the time limit.
+    """
+
+    def __init__(
+        self,
+        columns: ChoiceColumns,
+        choice: IntArray,
+        objective: float,
+        bound: float,
+        control: Control,
+        late: float,
+    ) -> None:
+        self.columns = columns
+        self.choice = choice
+        self.objective = objective
+        self.bound = bound
+        self.control = control
+        self._late = late
+        self.selected = columns.selected(choice)
+        self.log = ""
+        self.calls = 0
+        if columns.n_columns == 0:
+            # One choice is left beside the incumbent.
+            self._offer(columns.choice(self.selected))
+            self._raise_bound(min(columns.constant, self.objective))
+            return
+        weights = columns.weights(self.selected)
+        _relax(columns, weights, 0.01 * self.allowance)
+        self.form = CentredForm.at(columns, weights, objective)
+        self._raise_bound(min(self.form.bound, objective))
+
+    @property
+    def allowance(self) -> float:
+        """How far below the incumbent the bound may stay, in units of y²."""
+        return max(self.control.gap * abs(self.objective), self.columns.problem.tolerance)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the gap asked for is reached."""
+        return self.objective - self.bound <= self.allowance
+
+    def call(self, function: Callable[..., EngineAnswer], *arguments: Any) -> EngineAnswer | None:
+        """Return ``function(*arguments, limits)`` from the engine's process, or None if ended.
+
+        Raises
+        ------
+        EngineFailure
+            When the function raised or its process died.
+        """
+        self.calls += 1
+        control = self.control
+        left = max(control.time_limit - self._late - control.elapsed, 0.0)
+        least, part, most = _EARLIER
+        limits = Limits(
+            gap=_ENGINE_PART * self.allowance / self.form.scale,
+            seconds=max(left - min(max(part * left, least), most), 0.0),
+            threads=control.threads,
+            seed=control.seed,
+            verbose=control.verbose,
+        )
+        try:
+            answer: EngineAnswer = engine_process(1).call(
+                function,
+                self.form,
+                *arguments,
+                limits,
+                limit=left,
+                stopped=lambda: control.stop() is not None,
+            )
+        except ProcessEnded:
+            return None
+        except SolverError:
+            raise
+        except Exception as error:
+            raise EngineFailure(f"the engine failed: {type(error).__name__}: {error}") from error
+        self.log += answer.log
+        return answer
+
+    def accept(self, answer: EngineAnswer, added: float) -> IntArray | None:
+        """Take over what an engine found, and return its solution as one column a block.
+
+        Parameters
+        ----------
+        answer
+            Solution and bound of the engine.
+        added
+            By how much its tolerances may have raised its bound, in its own units.
+
+        Raises
+        ------
+        EngineFailure
+            When the bound is above the objective of a known solution.
+        """
+        selected = None
+        if answer.x is not None:
+            selected = _largest(self.form.start, answer.x)
+            self._offer(self.columns.choice(selected))
+        bound = self.form.bound + self.form.scale * (answer.bound - added)
+        if bound > self.objective + self.columns.problem.tolerance:
+            raise EngineFailure(
+                f"the engine's bound {bound!r} is above a feasible objective {self.objective!r}"
+            )
+        self._raise_bound(bound)
+        return selected
+
+    def residual_error(self) -> float:
+        """Return what tolerances ε may add to a bound where rows t ≥ v² stand for the loss.
+
+        Each residual, and each tangent with a slope of at most 2, may be off by ε: 3 ε a row.
+        Reduced costs may be off by ε on columns of range 1, v of range 2 and t of range 1.
+        """
+        return FEASIBILITY * (self.form.n_columns + 6 * self.form.n_rows)
+
+    def _offer(self, choice: IntArray) -> None:
+        objective = self.columns.problem.objective(choice)
+        if objective < self.objective:
+            self.choice, self.objective = choice, objective
+            self.selected = self.columns.selected(choice)
+
+    def _raise_bound(self, bound: float) -> None:
+        self.bound = max(self.bound, min(bound, self.objective))
+        self.control.report(self.objective, self.bound)
+
+
+def _relax(columns: ChoiceColumns, weights: FloatArray, tolerance: float) -> None:
+    """Minimise over the weights in place; any result will do, a good one is faster."""
+    everything = np.ones(columns.n_columns, dtype=np.bool_)
+    relax_columns(
+        columns.start, columns.gram, columns.linear, everything, weights, tolerance, 10_000
+    )
+
+
+def _largest(start: IntArray, x: FloatArray) -> IntArray:
+    """Return the column of largest x of each block."""
+    pairs = zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
+    return np.array([begin + int(np.argmax(x[begin:end])) for begin, end in pairs])

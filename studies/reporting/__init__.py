@@ -1,0 +1,1 @@
+"""From rows to what people read: progress, tables and figure."""
