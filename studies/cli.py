@@ -220,7 +220,7 @@ def benchmark(
     with threadpool_limits(1):
         table = speed_table(SETTINGS[:most], _console())
     if markdown:
-        typer.echo(render.markdown(table))
+        typer.echo(render.markdown(table, numbers=False))
     else:
         _console().print(render.terminal_table(table))
 
@@ -238,7 +238,7 @@ def solvers(
     ready = f"{len(available_solvers())} of {len(rows)} solvers are ready"
     table = Table(ready, tuple(rows[0]), (body,))
     if markdown:
-        typer.echo(render.markdown(table))
+        typer.echo(render.markdown(table, numbers=False))
     else:
         _console().print(render.terminal_table(table, numbers=False))
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from solvers import available_solvers
 from studies import datasets
 from studies.catalogue import checked_labels
-from studies.errors import StudyInterrupted
+from studies.errors import StudyError, StudyInterrupted
 from studies.reporting.formats import plural
 from studies.reporting.progress import ProgressReporter
 from studies.reporting.render import render, show
@@ -47,7 +47,8 @@ def run_study(
     Raises
     ------
     StudyError, SolverError, InvalidInput
-        Before any work, when something asked for cannot be had.
+        Before any work, when something asked for cannot be had; a StudyError also when
+        every cell failed.
     StudyInterrupted
         On Ctrl-C, after tables and figure of what is there have been written.
     """
@@ -80,6 +81,8 @@ def run_study(
             render(folder)
         raise interruption from None
     console.print(f"tables, figure and rows are in {folder.path}", markup=False)
+    if all(row["status"] == "failed" for _, row in run.cells.values()):
+        raise StudyError(f"every cell failed; the reasons are in {folder.path / 'table.md'}")
 
 
 def _kept(plan: Plan, folder: RunFolder) -> str:

@@ -9,7 +9,6 @@ _SOLVERS = (
     Call("cbcd[local_search=False]"),
     Call("cbcd", task="path"),
     Call("relaxation"),
-    Call("branch_and_bound"),
     Call("clarabel"),
     Call("ecos"),
 )
@@ -34,7 +33,7 @@ TABLE1 = Study(
             ),
             others="smallest",
             repeats=5,
-            time_limit=30.0,
+            time_limit=20.0,
         ),
         "full": Size(
             grid=tuple(

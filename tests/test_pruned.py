@@ -53,14 +53,16 @@ def test_it_is_the_sum_of_what_the_sources_trees_say_at_each_depth(
     solved = prune(ensemble, X, y if outputs == 1 else np.tile(y[:, None], outputs)).result
     depths = [tree.depth for tree in ensemble.trees]
     choice = np.array([0, 1, 2, 3, 0, depths[5], depths[6] - 1, 1])
-    result = replace(solved, choice=choice, beta=np.ones(8))
+    beta = np.array([1.0, 1.0, 0.5, 2.0, 3.0, 1.0, -1.0, 1.0])
+    result = replace(solved, choice=choice, beta=beta)
     pruned = PrunedEnsemble.cut(ensemble, result, 1.0)
     scale = model.learning_rate if kind == "boosting" else 1 / 8
     expected = model.init_.predict(X)[:, None] if kind == "boosting" else np.zeros((len(X), 1))
-    for source, depth in zip(np.ravel(model.estimators_), choice, strict=True):
+    for source, depth, factor in zip(np.ravel(model.estimators_), choice, beta, strict=True):
         paths = source.decision_path(X.astype(np.float32))
         nodes = [row.indices[min(depth, len(row.indices) - 1)] for row in paths]
-        expected = expected + scale * source.tree_.value[nodes, :, 0]
+        root = source.tree_.value[0, :, 0]  # its share of the constant is never scaled
+        expected = expected + scale * (root + factor * (source.tree_.value[nodes, :, 0] - root))
     given = pruned.predict(X).reshape(len(X), outputs)
     np.testing.assert_allclose(given, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
     assert pruned.n_trees == 6

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -109,7 +110,7 @@ def _name_beside_points(panel: Axes, series: list[Series]) -> None:
                 xytext=(9, shift),
                 textcoords="offset points",
                 va="center",
-                color=item.colour,
+                color=_for_text(item.colour),
                 fontsize=9.5,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
                 annotation_clip=False,
@@ -234,6 +235,12 @@ def _draw_limit(panels: Iterable[Axes], run: Run, series: list[Series]) -> None:
                 fontsize=8.5,
                 color=_INK,
             )
+
+
+def _for_text(colour: str) -> str:
+    """Return a colour dark enough to be read on white."""
+    red, green, blue = to_rgb(colour)
+    return to_hex((0.78 * red, 0.78 * green, 0.78 * blue))
 
 
 def _number(value: float, _: object = None) -> str:

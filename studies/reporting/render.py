@@ -107,11 +107,17 @@ def markdown_page(title: str, tables: list[Table], remarks: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(table: Table) -> str:
-    """Return a table in Markdown; titles of groups stand in a column of their own."""
+def markdown(table: Table, *, numbers: bool = True) -> str:
+    """Return a table in Markdown; titles of groups stand in a column of their own.
+
+    Numbers stand to the right.
+    """
     titled = any(group.title for group in table.groups)
     header = ("", *table.header) if titled else table.header
-    lines = [header, tuple(":--" if k <= titled else "--:" for k in range(len(header)))]
+    lines = [
+        header,
+        tuple(":--" if k <= titled or not numbers else "--:" for k in range(len(header))),
+    ]
     for group in table.groups:
         for place, row in enumerate(group.rows):
             title = f"**{group.title}**" if place == 0 else ""

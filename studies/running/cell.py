@@ -25,7 +25,7 @@ from studies.running.machine import free_bytes, now, peak_megabytes
 from studies.spec import PATH_VALUES, Cell
 
 # Calls that take longer are not repeated: what they vary is little beside what they take.
-WARM_SECONDS = 5.0
+WARM_SECONDS = 3.0
 
 # A prediction may be too low, and others use the machine too.
 MEMORY_SHARE = 0.5
