@@ -41,9 +41,9 @@ class EngineProcess:
         self.threads = threads
         environment = dict(os.environ)
         environment.update({name: str(threads) for name in _THREAD_VARIABLES})
-        environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+        environment["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._child = subprocess.Popen(
-            [sys.executable, "-c", "from solvers._process import serve; serve()"],
+            [sys.executable, "-P", "-c", "from solvers._process import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

@@ -13,10 +13,19 @@ from forestprune import Guarantee, LayerPruning, PruningData, available_solvers,
 from solvers import EngineFailure, UnsupportedProblem
 from solvers._registry import solver_class, solver_names
 
+VARIANTS = [
+    "cbcd[local_search=False]",
+    "cbcd[swap=index]",
+    "cbcd[swap=performance]",
+    "ecos[form=rows]",
+    "clarabel[form=rows]",
+    "clarabel[rounding=False]",
+]
+# ECOS has no wheel for every Python; what is not installed cannot be run.
 LABELS = sorted(
-    [name for name in solver_names() if name in available_solvers()]
-    + ["cbcd[local_search=False]", "cbcd[swap=index]", "cbcd[swap=performance]"]
-    + ["ecos[form=rows]", "clarabel[form=rows]", "clarabel[rounding=False]"]
+    label
+    for label in [*solver_names(), *VARIANTS]
+    if label.partition("[")[0] in available_solvers()
 )
 
 
@@ -63,7 +72,8 @@ def test_relaxations_agree(tiny: LayerPruning) -> None:
 
 
 def test_the_engine_agrees_with_the_recomputed_relaxation(tiny: LayerPruning) -> None:
-    for label in ("ecos", "ecos[form=rows]", "clarabel", "clarabel[form=rows]"):
+    forms = ("ecos", "ecos[form=rows]", "clarabel", "clarabel[form=rows]")
+    for label in [label for label in forms if label in LABELS]:
         result = solve(tiny, label)
         if "engine_objective" in result.extra:
             value = result.extra["engine_objective"]
