@@ -119,7 +119,7 @@ def main(
 @app.command()
 def study(
     name: Annotated[str | None, typer.Argument(help="Which study; none to list them.")] = None,
-    size: Annotated[str, typer.Option(help="small, medium (two minutes) or full.")] = "medium",
+    size: Annotated[str, typer.Option(help="small, medium (a few minutes) or full.")] = "medium",
     ensemble: EnsembleOption = "forest",
     data: Annotated[str, typer.Option(help="Name of a data set, or a CSV file.")] = "diamonds",
     target: TargetOption = None,
