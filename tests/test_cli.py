@@ -10,6 +10,7 @@ import pytest
 from solvers import available_solvers
 from studies import solving
 from studies.cli import app
+from studies.running import runner
 
 
 @pytest.fixture(autouse=True)
@@ -180,6 +181,17 @@ def test_what_is_in_the_folder_already_must_be_a_run(
     assert called(*study_of(tiny, "out")) == 2
     assert_one_line(said, capsys)
     assert Path("out", name).read_text() == "something else\n"
+
+
+def test_a_study_of_which_nothing_worked_is_an_error(
+    tiny: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        runner, "run_in_child", lambda *_, **__: {"status": "failed", "reason": "no"}
+    )
+    assert called(*study_of(tiny, "out")) == 2
+    assert_one_line("every cell failed; the reasons are in ", capsys)
+    assert "the instance failed: no" in Path("out", "table.md").read_text(encoding="utf-8")
 
 
 def test_ctrl_c_ends_with_a_line(

@@ -189,14 +189,6 @@ def test_a_row_cut_short_is_measured_again_and_no_other(
     assert rows_of(out)[-1]["cell"]["solver"] == "trial"
 
 
-def test_a_study_of_which_nothing_worked_is_an_error(lab: Path, tmp_path: Path) -> None:
-    study = start(lab, tmp_path / "failed", "trial[does=fail]")
-    _, errors = study.communicate()
-    assert study.returncode == 2
-    assert errors.startswith("error: every cell failed; the reasons are in ")
-    assert errors.count("\n") == 1
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_ended_in_mid_cell_loses_that_cell_and_leaves_no_process(

@@ -132,7 +132,8 @@ def _end_with_parent(folder: Path) -> None:
     """Remove the folder and end this process group when the parent dies, however it dies."""
 
     def wait_for_end_of_input() -> None:
-        sys.stdin.buffer.read()
+        while os.read(0, 1):  # not sys.stdin, whose lock must be free when Python ends
+            pass
         shutil.rmtree(folder, ignore_errors=True)
         if hasattr(os, "killpg"):
             os.killpg(0, signal.SIGKILL)
