@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from forestprune.traversal import Nodes, add_leaf_values, find_leaves, join_trees
 from forestprune.trees import Tree
 from formulations import InvalidInput, PruningData
-from formulations.arrays import FloatArray, finite_floats, frozen
+from formulations.arrays import FloatArray, PickledByFields, finite_floats, frozen
 from formulations.data import leaf_code_dtype
 from formulations.data_checks import row_weights
 
@@ -24,7 +24,7 @@ _SPARSE_CHUNK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TreeEnsemble:
+class TreeEnsemble(PickledByFields):
     """A weighted sum of trees (mathematics.md §1).
 
         prediction(x) = init(x) + constant + Σ_i γ_i (T_i(x) − μ(root_i))
@@ -234,14 +234,6 @@ class TreeEnsemble:
     @cached_property
     def _scaled_values(self) -> FloatArray:
         return np.asarray(frozen(np.concatenate(self._relative_values)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Unpickled arrays come back writeable.
-        for name, item in state.items():
-            self.__dict__[name] = frozen(item) if isinstance(item, np.ndarray) else item
 
     def __repr__(self) -> str:
         return f"TreeEnsemble({self.n_trees} trees, {self.n_nodes} nodes, from {self.source})"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from formulations.arrays import BoolArray, FloatArray, IntArray, frozen
+from formulations.arrays import BoolArray, FloatArray, IntArray, PickledByFields, frozen
 from formulations.compiled import kernel
 
 # Rounding allowed in the mean property, relative to the largest value of the tree.
@@ -16,7 +15,7 @@ _MEAN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(PickledByFields):
     """Nodes of a binary tree, root first, layer by layer, siblings side by side.
 
     A row goes left when its feature is at most the threshold, compared as float64 after the
@@ -129,13 +128,6 @@ class Tree:
         value = self.value.copy()
         _average_leaves(self.left, self.cover, value)
         return replace(self, value=frozen(value))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Unpickled arrays come back writeable.
-        self.__dict__.update({name: frozen(array) for name, array in state.items()})
 
 
 @kernel

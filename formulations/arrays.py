@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,20 @@ def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.N
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
+
+
+class PickledByFields:
+    """Pickles a frozen dataclass by its fields: without caches, and with read-only arrays.
+
+    Unpickled arrays come back writeable; kernels would be compiled anew for these.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, item in state.items():
+            self.__dict__[name] = frozen(item) if isinstance(item, np.ndarray) else item
 
 
 def finite_floats(name: str, given: Any) -> FloatArray:

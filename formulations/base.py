@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -11,14 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations import blocks, tree_kernels
-from formulations.arrays import FloatArray, IntArray, finite_floats, non_negative_number
+from formulations.arrays import (
+    FloatArray,
+    IntArray,
+    PickledByFields,
+    finite_floats,
+    non_negative_number,
+)
 from formulations.canonical import CanonicalForm
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
-class Formulation(ABC):
+class Formulation(PickledByFields, ABC):
     """A problem in which block i, a tree, chooses one of its columns (mathematics.md §6).
 
         minimise  (1/m) ‖r0 − Σ_i P_i,c_i‖² + Σ_i cost_i(c_i)
@@ -46,10 +52,6 @@ class Formulation(ABC):
                 f"data must be PruningData (see pruning_data), not {type(self.data).__name__}"
             )
         object.__setattr__(self, "alpha", non_negative_number("alpha", self.alpha))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Caches are computed anew rather than sent to another process.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def with_alpha(self, alpha: float) -> Self:
         """Return the same problem at another α; the data and its caches are shared."""

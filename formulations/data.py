@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations import tree_kernels
-from formulations.arrays import FloatArray, IntArray, finite_floats, frozen
+from formulations.arrays import FloatArray, IntArray, PickledByFields, finite_floats, frozen
 from formulations.data_checks import (
     as_columns,
     as_layers,
@@ -25,7 +25,7 @@ from formulations.tree_kernels import Trees
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PruningData:
+class PruningData(PickledByFields):
     """An ensemble seen from the rows of a problem (mathematics.md §1).
 
     A prefix column is constant on the leaves of its tree, so a tree is stored as one small
@@ -298,14 +298,6 @@ class PruningData:
             parts[name] = frozen(parts[name][rows])
         parts["codes"] = frozen(self.codes[:, rows])
         return PruningData(**parts)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Unpickled arrays come back writeable, and would compile other kernels.
-        for name, item in state.items():
-            self.__dict__[name] = frozen(item) if isinstance(item, np.ndarray) else item
 
     def __repr__(self) -> str:
         return (

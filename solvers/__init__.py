@@ -7,12 +7,15 @@ from solvers._errors import (
     SolverError,
     UnknownSolver,
     UnsupportedProblem,
+    close_matches,
 )
 from solvers._path import Path, solve_path
+from solvers._process import peak_bytes
 from solvers._registry import (
     available_solvers,
     capability_table,
     format_label,
+    make_solver,
     parse_label,
     predicted_memory,
 )
@@ -36,8 +39,11 @@ __all__ = [
     "Verification",
     "available_solvers",
     "capability_table",
+    "close_matches",
     "format_label",
+    "make_solver",
     "parse_label",
+    "peak_bytes",
     "predicted_memory",
     "solve",
     "solve_path",

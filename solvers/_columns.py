@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from formulations import ChoiceColumns
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.compiled import kernel
 
@@ -183,6 +184,14 @@ def spreads(start: IntArray, gram: FloatArray, weights: FloatArray, spread: Floa
                 for other in range(start[i], start[i + 1]):
                     total -= weights[c] * weights[other] * gram[c, other]
         spread[i] = max(total, 0.0)
+
+
+def relax_all(columns: ChoiceColumns, weights: FloatArray, tolerance: float) -> None:
+    """Minimise over the weights (columns,) in place, all columns allowed."""
+    everything = np.ones(columns.n_columns, dtype=np.bool_)
+    relax_columns(
+        columns.start, columns.gram, columns.linear, everything, weights, tolerance, 10_000
+    )
 
 
 @cache

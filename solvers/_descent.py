@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from formulations import Formulation
@@ -11,6 +9,7 @@ from formulations.arrays import FloatArray, IntArray
 from formulations.blocks import State, full_correlations, put, sweep, total_linear_gap
 from formulations.tree_kernels import squared_norm
 from solvers._base import Control
+from solvers._compiling import compile_by
 
 
 class Descent:
@@ -126,17 +125,14 @@ class Descent:
         return loss + self.problem.penalty(self.state.choice)
 
 
-_compiled: set[tuple[type, str]] = set()
-
-
 def compile_descent(problem: Formulation) -> None:
-    """Compile the kernels for problems of this kind, by a descent on two rows."""
-    kind = (type(problem), problem.data.codes.dtype.str)
-    if kind not in _compiled:
-        small = replace(problem, data=problem.data.take_rows(slice(0, 2)))
-        descent = Descent(small, small.zero())
-        descent.exchange(None, 0)
-        descent.run(Control())
-        descent.bound()
-        descent.correlations(of_target=False)
-        _compiled.add(kind)
+    """Compile the kernels for problems of this kind."""
+    compile_by(_use_descent, problem)
+
+
+def _use_descent(problem: Formulation) -> None:
+    descent = Descent(problem, problem.zero())
+    descent.exchange(None, 0)
+    descent.run(Control())
+    descent.bound()
+    descent.correlations(of_target=False)

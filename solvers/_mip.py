@@ -16,17 +16,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from formulations import ChoiceColumns, Formulation
-from formulations.arrays import FloatArray, IntArray
+from formulations.arrays import IntArray
 from formulations.linearised import CentredForm
 from solvers._base import Answer, Control, Solver, require_bool
-from solvers._columns import compile_columns, relax_columns
-from solvers._descent import compile_descent
-from solvers._errors import EngineFailure, SolverError
-from solvers._process import ProcessEnded, engine_process
+from solvers._columns import largest_weights, relax_all
+from solvers._errors import EngineFailure
+from solvers._opening import Opening, compile_opening
+from solvers._process import STARTING_SECONDS, ProcessEnded, engine_process
 from solvers._pyomo import FEASIBILITY, EngineAnswer, Limits, warm_up
-from solvers._relaxed import Relaxed, compile_relaxed
 from solvers._result import BoundSource, Termination
-from solvers.cbcd import CBCD, CBCDOptions
 
 # Gap to which the engine solves, as a part of the gap asked for.
 _ENGINE_PART = 0.1
@@ -34,10 +32,6 @@ _ENGINE_PART = 0.1
 # An engine is asked to end this long before its process is ended: at least the first number
 # of seconds, or the second as a part of what is left, up to the third.
 _EARLIER = (0.01, 0.1, 0.5)
-
-
-# Starting the process is not counted up to so many seconds; what is beyond goes off the limit.
-_STARTING_SECONDS = 0.8
 
 
 @dataclass(frozen=True)
@@ -75,42 +69,30 @@ class MIPSolver(Solver):
 
     def prepare(self, problem: Formulation) -> None:
         """Compile the kernels and let the engine solve something in its process."""
-        compile_descent(problem)
-        compile_relaxed(problem)
-        compile_columns()
+        compile_opening(problem)
         began = perf_counter()
         engine_process(1).call(warm_up, self.engine, limit=np.inf, stopped=lambda: False)
-        self._late = max(perf_counter() - began - _STARTING_SECONDS, 0.0)
+        self._late = max(perf_counter() - began - STARTING_SECONDS, 0.0)
 
     def run(self, problem: Formulation, model: None, control: Control) -> Answer:
         """Find an incumbent, solve the relaxation, drop what cannot be better, ask the engine."""
-        first = CBCD(CBCDOptions()).run(problem, None, control)
-        assert first.choice is not None
-        objective = problem.objective(first.choice)
-        relaxed = Relaxed(problem, problem.point(first.choice))
-        bound = relaxed.run(min(0.1 * control.gap, 1e-4), control)
-        control.report(objective, bound)
-        reason = control.stop()
-        if reason is not None or control.close_enough(objective, bound):
-            return Answer(
-                reason or Termination.GAP_REACHED,
-                choice=first.choice,
-                local=first.local,
-                relaxed=relaxed.point,
-            )
-        if self.options.presolve:
-            columns = relaxed.surviving(objective)
-        else:
-            columns = ChoiceColumns.every(problem)
-        search = EngineSearch(columns, first.choice, objective, bound, control, self._late)
+        opening = Opening.of(problem, control)
+        answer = opening.answer(control)
+        if answer is not None:
+            return answer
+        incumbent = opening.incumbent
+        columns = opening.columns(self.options.presolve)
+        search = EngineSearch(
+            columns, incumbent.choice, incumbent.objective, opening.bound, control, self._late
+        )
         termination = Termination.GAP_REACHED
         if not search.finished:
             termination = self.search(search)
         return Answer(
             termination,
             choice=search.choice,
-            local=first.local and search.objective == objective,
-            relaxed=relaxed.point,
+            local=incumbent.local and search.objective == incumbent.objective,
+            relaxed=opening.relaxed.point,
             bound=search.bound,
             bound_source=BoundSource.ENGINE if search.calls else BoundSource.EXHAUSTION,
             log=search.log,
@@ -163,7 +145,7 @@ class EngineSearch:
             self._raise_bound(min(columns.constant, self.objective))
             return
         weights = columns.weights(self.selected)
-        _relax(columns, weights, 0.01 * self.allowance)
+        relax_all(columns, weights, 0.01 * self.allowance)
         self.form = CentredForm.at(columns, weights, objective)
         self._raise_bound(min(self.form.bound, objective))
 
@@ -207,10 +189,6 @@ class EngineSearch:
             )
         except ProcessEnded:
             return None
-        except SolverError:
-            raise
-        except Exception as error:
-            raise EngineFailure(f"the engine failed: {type(error).__name__}: {error}") from error
         self.log += answer.log
         return answer
 
@@ -231,7 +209,8 @@ class EngineSearch:
         """
         selected = None
         if answer.x is not None:
-            selected = _largest(self.form.start, answer.x)
+            selected = np.empty(len(self.form.start) - 1, dtype=np.int64)
+            largest_weights(self.form.start, answer.x, selected)
             self._offer(self.columns.choice(selected))
         bound = self.form.bound + self.form.scale * (answer.bound - added)
         if bound > self.objective + self.columns.problem.tolerance:
@@ -258,17 +237,3 @@ class EngineSearch:
     def _raise_bound(self, bound: float) -> None:
         self.bound = max(self.bound, min(bound, self.objective))
         self.control.report(self.objective, self.bound)
-
-
-def _relax(columns: ChoiceColumns, weights: FloatArray, tolerance: float) -> None:
-    """Minimise over the weights in place; any result will do, a good one is faster."""
-    everything = np.ones(columns.n_columns, dtype=np.bool_)
-    relax_columns(
-        columns.start, columns.gram, columns.linear, everything, weights, tolerance, 10_000
-    )
-
-
-def _largest(start: IntArray, x: FloatArray) -> IntArray:
-    """Return the column of largest x of each block."""
-    pairs = zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
-    return np.array([begin + int(np.argmax(x[begin:end])) for begin, end in pairs])

@@ -17,10 +17,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any, BinaryIO
 
-from solvers._errors import EngineFailure
+from formulations import InvalidInput
+from solvers._errors import EngineFailure, SolverError
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -28,6 +30,10 @@ _THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "RAYON_NUM_THREADS",
 )
+
+
+# Starting the process is not counted up to so many seconds; what is beyond goes off the limit.
+STARTING_SECONDS = 0.8
 
 
 class ProcessEnded(Exception):
@@ -79,10 +85,10 @@ class EngineProcess:
         ------
         ProcessEnded
             When the process was ended by the limit or by ``stopped``.
+        SolverError, InvalidInput
+            When the function raised one.
         EngineFailure
-            When the process died.
-        Exception
-            What the function raised.
+            When the process died, or the function raised anything else.
         """
         started = perf_counter()
         assert self._child.stdin is not None
@@ -105,7 +111,11 @@ class EngineProcess:
             succeeded, outcome = answer
             if succeeded:
                 return outcome
-            raise outcome
+            if isinstance(outcome, SolverError | InvalidInput):
+                raise outcome
+            raise EngineFailure(
+                f"the engine failed: {type(outcome).__name__}: {outcome}"
+            ) from outcome
 
     def end(self) -> None:
         """End the process."""
@@ -157,6 +167,11 @@ def peak_bytes() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
+    with contextlib.suppress(OSError):
+        # The kernel's mark of this process image; ru_maxrss is inherited from the parent.
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

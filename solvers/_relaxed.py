@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from formulations import ChoiceColumns, Formulation
@@ -11,6 +9,7 @@ from formulations.arrays import FloatArray
 from formulations.blocks import relaxed_sweep, total_linear_gap
 from formulations.tree_kernels import squared_norm
 from solvers._base import Control
+from solvers._compiling import compile_by
 
 # Sweeps after which a relaxation that converges slowly is left as it is.
 _MOST_SWEEPS = 2000
@@ -90,15 +89,12 @@ class Relaxed:
         return ChoiceColumns.of(self.problem, self.problem.surviving_choices(self.point, value))
 
 
-_compiled: set[tuple[type, str]] = set()
-
-
 def compile_relaxed(problem: Formulation) -> None:
-    """Compile the kernels for problems of this kind, by a sweep on two rows."""
-    kind = (type(problem), problem.data.codes.dtype.str)
-    if kind not in _compiled:
-        small = replace(problem, data=problem.data.take_rows(slice(0, 2)))
-        relaxed = Relaxed(small, small.point(small.zero()))
-        relaxed.sweep(0.0)
-        relaxed.surviving(relaxed.bound)
-        _compiled.add(kind)
+    """Compile the kernels for problems of this kind."""
+    compile_by(_use_relaxed, problem)
+
+
+def _use_relaxed(problem: Formulation) -> None:
+    relaxed = Relaxed(problem, problem.point(problem.zero()))
+    relaxed.sweep(0.0)
+    relaxed.surviving(relaxed.bound)

@@ -19,16 +19,13 @@ from threadpoolctl import threadpool_limits
 from formulations import Formulation, InvalidInput
 from formulations.arrays import IntArray
 from solvers._base import Answer, Callback, Control, Solver
-from solvers._errors import EngineFailure, SolverError
-from solvers._process import ProcessEnded, engine_process, peak_bytes
+from solvers._errors import EngineFailure
+from solvers._process import STARTING_SECONDS, ProcessEnded, engine_process, peak_bytes
 from solvers._registry import make_solver, require_ready
 from solvers._result import BoundSource, Guarantee, Result, Termination
 
 # Relative to the target's mean square: two values closer than this are the same to rounding.
 _ROUNDING = 1e-9
-
-# A call may take this much longer than its limit, to start an engine's process.
-_STARTING_SECONDS = 0.8
 
 
 def solve(
@@ -136,7 +133,7 @@ def _run_beside(
         return control.interrupted
 
     began = perf_counter()
-    latest = control.time_limit + _STARTING_SECONDS
+    latest = control.time_limit + STARTING_SECONDS
     try:
         process = engine_process(control.threads)
         process.call(_prepare, solver, problem, limit=latest, stopped=stopped)
@@ -157,10 +154,6 @@ def _run_beside(
     except ProcessEnded:
         reason = Termination.INTERRUPTED if control.interrupted else Termination.TIME_LIMIT
         return Answer(reason), 0.0, control.elapsed
-    except (SolverError, InvalidInput):
-        raise
-    except Exception as error:
-        raise EngineFailure(f"the engine failed: {type(error).__name__}: {error}") from error
     return outcome
 
 

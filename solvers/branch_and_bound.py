@@ -12,7 +12,6 @@ from formulations import ChoiceColumns, Formulation
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from solvers._base import Answer, Control, Solver, require_bool, require_count
 from solvers._columns import (
-    compile_columns,
     descend_columns,
     discard,
     keep_to_allowed,
@@ -20,10 +19,8 @@ from solvers._columns import (
     relax_columns,
     spreads,
 )
-from solvers._descent import Descent, compile_descent
-from solvers._relaxed import Relaxed, compile_relaxed
+from solvers._opening import Opening, compile_opening
 from solvers._result import BoundSource, Termination
-from solvers.cbcd import CBCD, CBCDOptions
 
 # Seconds between two entries of the trace when only the bound has moved.
 _REPORT_SECONDS = 0.5
@@ -67,36 +64,23 @@ class BranchAndBound(Solver):
 
     def prepare(self, problem: Formulation) -> None:
         """Compile the kernels."""
-        compile_descent(problem)
-        compile_relaxed(problem)
-        compile_columns()
+        compile_opening(problem)
 
     def run(self, problem: Formulation, model: None, control: Control) -> Answer:
         """Find an incumbent, solve the root, drop what cannot be better, search."""
-        first = CBCD(CBCDOptions()).run(problem, None, control)
-        assert first.choice is not None
-        choice, local = first.choice, first.local
-        relaxed = Relaxed(problem, problem.point(choice))
-        bound = relaxed.run(min(0.1 * control.gap, 1e-4), control)
-        rounded = Descent(problem, problem.rounded(relaxed.point))
-        finished = rounded.run(control)
-        objective = problem.objective(choice)
-        if rounded.objective < objective:
-            choice, objective, local = rounded.state.choice.copy(), rounded.objective, finished
-        control.report(objective, bound)
-        reason = control.stop()
-        if reason is not None or control.close_enough(objective, bound):
-            termination = reason or Termination.GAP_REACHED
-            return Answer(termination, choice=choice, local=local, relaxed=relaxed.point)
-        value = objective if self.options.presolve else np.inf
-        columns = relaxed.surviving(value)
-        search = Search(columns, choice, objective, bound, control)
+        opening = Opening.of(problem, control)
+        answer = opening.answer(control)
+        if answer is not None:
+            return answer
+        incumbent = opening.incumbent
+        columns = opening.columns(self.options.presolve)
+        search = Search(columns, incumbent.choice, incumbent.objective, opening.bound, control)
         termination = search.run(self.options.node_limit)
         return Answer(
             termination,
             choice=search.choice,
-            local=local and search.objective == objective,
-            relaxed=relaxed.point,
+            local=incumbent.local and search.objective == incumbent.objective,
+            relaxed=opening.relaxed.point,
             bound=search.bound,
             bound_source=BoundSource.EXHAUSTION,
             extra={"nodes": search.nodes, "columns": columns.n_columns},

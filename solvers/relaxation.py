@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from formulations import ChoiceColumns, Formulation
 from formulations.arrays import FloatArray, IntArray
 from solvers._base import Answer, Control, Solver, require_one_of, require_positive
-from solvers._columns import compile_columns, relax_columns
-from solvers._descent import Descent, compile_descent
-from solvers._relaxed import Relaxed, compile_relaxed
+from solvers._columns import relax_all
+from solvers._descent import Descent
+from solvers._opening import Incumbent, compile_opening
+from solvers._relaxed import Relaxed
 from solvers._result import Termination
 
 # What one row of a tree costs in a sweep, and one multiplication in a Gram matrix, in ns; and
@@ -60,9 +59,7 @@ class Relaxation(Solver):
 
     def prepare(self, problem: Formulation) -> None:
         """Compile the kernels."""
-        compile_descent(problem)
-        compile_relaxed(problem)
-        compile_columns()
+        compile_opening(problem)
 
     def build(self, problem: Formulation) -> ChoiceColumns | None:
         """Return all choices as columns, for the Gram form."""
@@ -73,24 +70,21 @@ class Relaxation(Solver):
         start = problem.zero() if control.warm_start is None else control.warm_start
         descent = Descent(problem, start)
         local = descent.run(control)
-        choice, objective = descent.state.choice.copy(), descent.objective
-        control.report(objective)
+        found = Incumbent(descent.state.choice.copy(), descent.objective, local)
+        control.report(found.objective)
         if model is None:
-            relaxed = Relaxed(problem, problem.point(choice))
+            relaxed = Relaxed(problem, problem.point(found.choice))
             bound = relaxed.run(self.options.tolerance, control)
             point = relaxed.point
         else:
-            point = self._relax_columns(model, choice)
+            point = self._relax_columns(model, found.choice)
             bound = problem.linear_bound(point)
-        rounded = Descent(problem, problem.rounded(point))
-        finished = rounded.run(control)
-        if rounded.objective < objective:
-            choice, objective, local = rounded.state.choice.copy(), rounded.objective, finished
-        control.report(objective, bound)
+        found = found.or_rounded(problem, point, control)
+        control.report(found.objective, bound)
         return Answer(
             control.stop() or Termination.CONVERGED,
-            choice=choice,
-            local=local,
+            choice=found.choice,
+            local=found.local,
             relaxed=point,
             extra={"form": "rows" if model is None else "gram"},
         )
@@ -108,14 +102,5 @@ class Relaxation(Solver):
     def _relax_columns(self, model: ChoiceColumns, choice: IntArray) -> FloatArray:
         weights = model.weights(model.selected(choice))
         scale = max(abs(model.value(weights)), model.problem.tolerance)
-        everything = np.ones(model.n_columns, dtype=np.bool_)
-        relax_columns(
-            model.start,
-            model.gram,
-            model.linear,
-            everything,
-            weights,
-            self.options.tolerance * scale,
-            10_000,
-        )
+        relax_all(model, weights, self.options.tolerance * scale)
         return model.point(weights)

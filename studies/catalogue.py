@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from solvers import MissingEngine, available_solvers, capability_table
-from solvers._errors import close_matches
-from solvers._registry import make_solver
+from solvers import (
+    MissingEngine,
+    available_solvers,
+    capability_table,
+    close_matches,
+    make_solver,
+)
 from studies.errors import StudyError
 from studies.spec import Study
 from studies.table1 import TABLE1

@@ -19,7 +19,7 @@ import pandas as pd
 
 from formulations import InvalidInput
 from formulations.arrays import FloatArray
-from solvers._errors import close_matches
+from solvers import close_matches
 
 # A column with more categories is numbered, in alphabetical order; others get one column each.
 _MOST_INDICATORS = 30

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from solvers import peak_bytes
+
 _PACKAGES = (
     "forestprune",
     "numpy",
@@ -66,9 +68,6 @@ def free_bytes() -> int | None:
 def peak_megabytes(*others: int | None) -> float | None:
     """Return the most memory that this process, or one it started, has held.
 
-    The kernel's high-water mark of this process image is preferred to ``ru_maxrss``, which
-    a process inherits from the one that started it.
-
     Parameters
     ----------
     *others
@@ -79,11 +78,8 @@ def peak_megabytes(*others: int | None) -> float | None:
     except ImportError:  # Windows
         return None
     unit = 1 if sys.platform == "darwin" else 1024
-    own = _kilobytes("/proc/self/status", "VmHWM")
-    if own is None:
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     ended = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
-    return _megabytes(max(own, ended, *(amount or 0 for amount in others)))
+    return _megabytes(max(peak_bytes() or 0, ended, *(amount or 0 for amount in others)))
 
 
 def _megabytes(amount: int | None) -> float | None:
