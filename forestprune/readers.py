@@ -118,14 +118,14 @@ def _refuse_adaboost(model: Any) -> TreeEnsemble:
 @_read.register(RandomForestRegressor)
 @_read.register(ExtraTreesRegressor)
 def _read_forest(model: Any) -> TreeEnsemble:
-    _require_fitted(model)
+    _require_readable(model)
     trees = list(model.estimators_)
     return _ensemble(model, trees, np.full(len(trees), 1.0 / len(trees)))
 
 
 @_read.register(GradientBoostingRegressor)
 def _read_boosting(model: Any) -> TreeEnsemble:
-    _require_fitted(model)
+    _require_readable(model)
     trees = list(model.estimators_[:, 0])
     init = None if isinstance(model.init_, str) else model.init_  # "zero" or an estimator
     return _ensemble(model, trees, np.full(len(trees), float(model.learning_rate)), init)
@@ -133,7 +133,7 @@ def _read_boosting(model: Any) -> TreeEnsemble:
 
 @_read.register(DecisionTreeRegressor)
 def _read_tree(model: Any) -> TreeEnsemble:
-    _require_fitted(model)
+    _require_readable(model)
     return _ensemble(model, [model], np.ones(1))
 
 
@@ -145,7 +145,7 @@ def _read_list(trees: Sequence[Any], weights: npt.ArrayLike | None) -> TreeEnsem
             raise InvalidInput(
                 f"model[{i}] must be a fitted DecisionTreeRegressor, not {type(tree).__name__}"
             )
-        _require_fitted(tree, f"model[{i}]")
+        _require_readable(tree, f"model[{i}]")
         for what in ("n_features_in_", "n_outputs_", "feature_names_in_"):
             own, first = (getattr(one, what, "unknown") for one in (tree, trees[0]))
             if not np.array_equal(own, first):
@@ -159,13 +159,18 @@ def _read_list(trees: Sequence[Any], weights: npt.ArrayLike | None) -> TreeEnsem
     return replace(ensemble, allow_nan=all(map(_takes_missing, trees)))
 
 
-def _require_fitted(model: BaseEstimator, name: str = "model") -> None:
+def _require_readable(model: Any, name: str = "model") -> None:
     try:
         check_is_fitted(model)
     except NotFittedError:
         raise InvalidInput(
             f"{name} must be fitted before it is pruned; this {type(model).__name__} is not"
         ) from None
+    if not type(model).predict.__module__.startswith("sklearn."):
+        raise InvalidInput(
+            f"{name} must predict as scikit-learn's own class does; {type(model).__name__} "
+            "has a predict of its own, which pruning would not follow"
+        )
 
 
 def _ensemble(

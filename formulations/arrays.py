@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,13 @@ def finite_floats(name: str, given: Any) -> FloatArray:
         When ``given`` is not numeric, or holds NaN or an infinity.
     """
     try:
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no order")
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} must be numeric: {error}") from None
+    if array.ndim == 0 and not np.isfinite(array):
+        raise InvalidInput(f"{name} must be finite, not {given!r}")
     if not np.isfinite(array).all():
         where = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
         place = where[0] if array.ndim == 1 else where
@@ -63,10 +68,9 @@ def non_negative_number(name: str, given: Any) -> float:
     InvalidInput
         When ``given`` is not such a number.
     """
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be a number of at least 0, not {given!r}") from None
+    if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
+        raise InvalidInput(f"{name} must be a number of at least 0, not {given!r}")
+    number = float(given)
     if not (np.isfinite(number) and number >= 0.0):
         raise InvalidInput(f"{name} must be a finite number of at least 0, not {given!r}")
     return number

@@ -41,6 +41,13 @@ def sample(rows: int = 120, outputs: int = 1) -> tuple[Any, Any]:
     )
 
 
+class Clipped(RandomForestRegressor):
+    """A subclass that predicts something else."""
+
+    def predict(self, X: Any) -> Any:
+        return np.maximum(super().predict(X), 3.0)
+
+
 class Mine(RandomForestRegressor):
     """A user's own subclass."""
 
@@ -375,3 +382,9 @@ def test_bad_responses_and_weights_are_refused(change: dict[str, Any], message: 
     model = forest().fit(X, y)
     with pytest.raises(InvalidInput, match=message):
         pruning_data(model, X, **({"y": y} | change))
+
+
+def test_a_subclass_that_predicts_otherwise_is_refused() -> None:
+    X, y = sample()
+    with pytest.raises(InvalidInput, match="Clipped has a predict of its own"):
+        read_ensemble(Clipped(3, random_state=0).fit(X, y))
