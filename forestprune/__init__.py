@@ -18,7 +18,16 @@ from forestprune.plots import plot_path
 from forestprune.pruned import PrunedEnsemble
 from forestprune.pruning import prune, pruning_data
 from forestprune.readers import read_ensemble
-from formulations import InvalidInput, LayerPruning, PruningData
+from formulations import (
+    InvalidInput,
+    JointPruning,
+    LayerPruning,
+    Polishing,
+    PruningData,
+    SubtreePruning,
+    load_problem,
+    save_problem,
+)
 from solvers import (
     Guarantee,
     Path,
@@ -27,6 +36,7 @@ from solvers import (
     Termination,
     available_solvers,
     capability_table,
+    export_problem,
     solve,
     solve_path,
     verify,
@@ -35,20 +45,26 @@ from solvers import (
 __all__ = [
     "Guarantee",
     "InvalidInput",
+    "JointPruning",
     "LayerPruning",
     "Path",
+    "Polishing",
     "PrunedEnsemble",
     "PruningData",
     "Result",
     "SolverError",
+    "SubtreePruning",
     "Termination",
     "TreeEnsemble",
     "available_solvers",
     "capability_table",
+    "export_problem",
+    "load_problem",
     "plot_path",
     "prune",
     "pruning_data",
     "read_ensemble",
+    "save_problem",
     "solve",
     "solve_path",
     "verify",

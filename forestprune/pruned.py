@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from forestprune.ensemble import TreeEnsemble
+from formulations import InvalidInput, Polishing
 from formulations.arrays import FloatArray, IntArray, frozen
 from solvers import Result
 
@@ -24,13 +25,19 @@ class PrunedEnsemble:
     model
         The kept trees, cut.
     depths
-        (n,) the depth at which each tree of the source was cut.
+        (n,) the depth at which each tree of the source was cut, 0 for a tree that was dropped.
     source_nodes
         Number of nodes of the source, roots counted.
     alpha
         The α of the problem, in units of y².
     result
-        The solver's result, with objective, bound and gap.
+        The solver's result for Problem (1) or (5), with objective, bound and gap.
+    polishing
+        The solver's result for Problem (2), from which the weights of the trees come; None
+        where the trees keep the weights of ``result``.
+    validation
+        Mean squared errors on validation rows, ``(unpolished, polished)``, where they decided
+        whether to polish.
     """
 
     model: TreeEnsemble
@@ -38,15 +45,28 @@ class PrunedEnsemble:
     source_nodes: int
     alpha: float
     result: Result
+    polishing: Result | None = None
+    validation: tuple[float, float] | None = None
 
     @classmethod
     def cut(cls, source: TreeEnsemble, result: Result, alpha: float) -> PrunedEnsemble:
-        """Cut an ensemble as a result says."""
+        """Cut and weigh the trees of an ensemble as a result of Problem (1) or (5) says.
+
+        Parameters
+        ----------
+        source
+            The ensemble that the problem's data comes from.
+        result
+            A result with a choice.
+        alpha
+            The α of the problem, in units of y².
+        """
         assert result.choice is not None
         assert result.beta is not None
-        kept = np.flatnonzero(result.choice)
+        depths = np.where(result.beta != 0.0, result.choice, 0)
+        kept = np.flatnonzero(depths)
         model = TreeEnsemble(
-            trees=tuple(source.trees[i].cut(int(result.choice[i])) for i in kept),
+            trees=tuple(source.trees[i].cut(int(depths[i])) for i in kept),
             scale=frozen((source.scale * result.beta)[kept]),
             constant=source.constant,
             init=source.init,
@@ -55,7 +75,42 @@ class PrunedEnsemble:
             source=source.source,
             allow_nan=source.allow_nan,
         )
-        return cls(model, frozen(result.choice), source.n_nodes, alpha, result)
+        return cls(model, frozen(depths), source.n_nodes, alpha, result)
+
+    def polished(self, problem: Polishing, result: Result) -> PrunedEnsemble:
+        """Return the ensemble with the weights that a result of Problem (2) gives its trees.
+
+        Trees of weight 0 are dropped; a fitted intercept is added to all predictions.
+
+        Parameters
+        ----------
+        problem
+            The polishing problem: on data of the source, with this ensemble's ``depths`` as
+            its choice.
+        result
+            A result with coefficients.
+
+        Raises
+        ------
+        InvalidInput
+            When the problem is about other trees, or this ensemble is polished already.
+        """
+        assert result.choice is not None
+        assert result.beta is not None
+        if self.polishing is not None:
+            raise InvalidInput("the ensemble is polished already: polish the unpolished one")
+        if not np.array_equal(problem.full(), self.depths):
+            raise InvalidInput("problem must polish the trees of this ensemble: choice=depths")
+        beta = result.beta[self.depths > 0]
+        kept = np.flatnonzero(beta)
+        model = replace(
+            self.model,
+            trees=tuple(self.model.trees[i] for i in kept),
+            scale=frozen((self.model.scale * beta)[kept]),
+            constant=frozen(self.model.constant + problem.intercept_of(result.choice, result.beta)),
+        )
+        depths = np.where(result.beta != 0.0, self.depths, 0)
+        return replace(self, model=model, depths=frozen(depths), polishing=result)
 
     def predict(self, X: Any) -> FloatArray:
         """Return predictions, (m,) for one output and (m, q) for several.
@@ -72,6 +127,13 @@ class PrunedEnsemble:
             When X does not have the features the source was fitted on.
         """
         return self.model.predict(X)
+
+    @property
+    def beta(self) -> FloatArray:
+        """(n,) the weight of each tree of the source, 1 for unchanged and 0 for dropped ones."""
+        last = self.result if self.polishing is None else self.polishing
+        assert last.beta is not None
+        return np.where(self.depths > 0, last.beta, 0.0)
 
     @property
     def n_trees(self) -> int:
@@ -103,21 +165,35 @@ class PrunedEnsemble:
     def summary(self) -> str:
         """Return a few lines for people."""
         kept = self.depths[self.depths > 0]
-        depth = f"{kept.mean():.1f} of mean depth" if len(kept) else "none"
-        proven = f"proven within {self.result.gap:.3%} of the optimum"
-        if np.isinf(self.result.gap):
-            proven = "without a proven bound"
-        return (
-            f"{self.model.source} pruned at α = {self.alpha:.4g} (units of y²)\n"
-            f"trees     {self.n_trees} of {len(self.depths)} ({depth})\n"
-            f"nodes     {self.n_nodes} of {self.source_nodes} ({self.compactness:.2%})\n"
-            f"features  {self.n_features_used} of {self.model.n_features}\n"
-            f"objective {self.result.objective:.6g}, {proven} "
-            f"({self.result.solver}: {self.result.guarantee})"
-        )
+        depth = f"{kept.mean():.1f} of mean depth" if len(kept) else "none: only its start is left"
+        lines = [
+            f"{self.model.source} pruned at α = {self.alpha:.4g} (units of y²)",
+            f"trees     {self.n_trees} of {len(self.depths)} ({depth})",
+            f"nodes     {self.n_nodes} of {self.source_nodes} ({self.compactness:.2%})",
+            f"features  {self.n_features_used} of {self.model.n_features}",
+        ]
+        weights = self.beta[self.depths > 0]
+        if (weights != 1.0).any():
+            lines.append(f"weights   {weights.min():.3g} to {weights.max():.3g}")
+        lines.append(f"objective {_proven(self.result)}")
+        if self.polishing is not None:
+            lines.append(f"polished  {_proven(self.polishing)}")
+        if self.validation is not None:
+            before, after = self.validation
+            lines.append(f"validated {before:.6g} unpolished, {after:.6g} polished")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
+        polished = "" if self.polishing is None else f", polished {self.polishing.gap:.2%}"
         return (
             f"PrunedEnsemble({self.n_trees} of {len(self.depths)} trees, {self.n_nodes} of "
-            f"{self.source_nodes} nodes, gap {self.result.gap:.2%})"
+            f"{self.source_nodes} nodes, gap {self.result.gap:.2%}{polished})"
         )
+
+
+def _proven(result: Result) -> str:
+    """Return objective and what is proven of it, in one line."""
+    proven = f"proven within {result.gap:.3%} of the optimum"
+    if np.isinf(result.gap):
+        proven = "without a proven bound"
+    return f"{result.objective:.6g}, {proven} ({result.solver}: {result.guarantee})"

@@ -2,18 +2,33 @@
 
 from formulations.base import Formulation
 from formulations.canonical import CanonicalForm
+from formulations.choices import ChoiceFormulation
+from formulations.coefficients import CoefficientFormulation
 from formulations.columns import ChoiceColumns
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
+from formulations.joint import JointPruning
 from formulations.layers import LayerPruning
+from formulations.polishing import Polishing
+from formulations.regression import Regression
+from formulations.storage import load_problem, save_problem
+from formulations.subtrees import SubtreePruning
 
 __all__ = [
     "CanonicalForm",
     "ChoiceColumns",
+    "ChoiceFormulation",
+    "CoefficientFormulation",
     "Formulation",
     "InvalidInput",
+    "JointPruning",
     "LayerPruning",
+    "Polishing",
     "PruningData",
+    "Regression",
+    "SubtreePruning",
+    "load_problem",
+    "save_problem",
 ]
 
 DISTRIBUTION = "forestprune"

@@ -11,51 +11,44 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations import blocks, tree_kernels
-from formulations.arrays import (
-    FloatArray,
-    IntArray,
-    PickledByFields,
-    finite_floats,
-    non_negative_number,
-)
-from formulations.canonical import CanonicalForm
+from formulations.arrays import FloatArray, IntArray, PickledByFields, finite_floats
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
 class Formulation(PickledByFields, ABC):
-    """A problem in which block i, a tree, chooses one of its columns (mathematics.md §6).
+    """A problem in which block i, a tree, chooses a column and a coefficient.
 
-        minimise  (1/m) ‖r0 − Σ_i P_i,c_i‖² + Σ_i cost_i(c_i)
+        minimise  (1/m) ‖r0 − Σ_i β_i P_i,c_i‖² + Σ_i cost_i(c_i, β_i)
 
-    A formulation is frozen. Two views of it serve the solvers: the *block view* (`rule`, with
-    the loops of `formulations.blocks`) never expands the columns, and the *canonical view*
-    (`canonical`) is a least-squares problem in binaries for generic engines.
+    This is the one form of all problems (mathematics.md §6). The coefficient is fixed at 1
+    (`ChoiceFormulation`) or free (`CoefficientFormulation`). A formulation is frozen. Its
+    *block view* (`rule`, with the loops of `formulations.blocks`) never expands the columns.
 
     Attributes
     ----------
     data
         What the problem is built on.
-    alpha
-        Weight of the size of the pruned ensemble, at least 0, in units of y².
     """
 
     kind: ClassVar[str]
 
     data: PruningData
-    alpha: float
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, PruningData):
             raise InvalidInput(
                 f"data must be PruningData (see pruning_data), not {type(self.data).__name__}"
             )
-        object.__setattr__(self, "alpha", non_negative_number("alpha", self.alpha))
+
+    def with_value(self, parameter: str, value: Any) -> Self:
+        """Return the same problem at another value of a parameter; the data is shared."""
+        return replace(self, **{parameter: value})
 
     def with_alpha(self, alpha: float) -> Self:
-        """Return the same problem at another α; the data and its caches are shared."""
-        return replace(self, alpha=alpha)
+        """Return the same problem at another α; the data is shared."""
+        return self.with_value("alpha", alpha)
 
     @property
     @abstractmethod
@@ -75,98 +68,47 @@ class Formulation(PickledByFields, ABC):
         """Return a choice as int64 array; InvalidInput when it is not feasible."""
 
     @abstractmethod
-    def penalty(self, choice: npt.ArrayLike) -> float:
-        """Return Σ_i cost_i(c_i), in units of y²."""
+    def checked_beta(self, choice: IntArray, beta: npt.ArrayLike | None) -> FloatArray:
+        """Return coefficients (n,) of a checked choice; InvalidInput when they do not fit."""
 
     @abstractmethod
-    def point(self, choice: npt.ArrayLike) -> FloatArray:
-        """Return a choice as a point of the relaxation."""
+    def penalty(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
+        """Return Σ_i cost_i(c_i, β_i), in units of y²."""
+
+    @abstractmethod
+    def point(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:
+        """Return a choice, with its coefficients, as a point of the relaxation."""
 
     @abstractmethod
     def repaired(self, point: npt.ArrayLike) -> FloatArray:
         """Return a feasible point of the relaxation near the given one."""
 
     @abstractmethod
-    def relaxed_penalty(self, point: FloatArray) -> float:
-        """Return the linear cost of a relaxed point, in units of y²."""
-
-    @abstractmethod
-    def rounded(self, point: FloatArray) -> IntArray:
-        """Return the nearest choice to a relaxed point."""
-
-    @abstractmethod
-    def count_choices(self) -> float:
-        """Return the number of feasible choices; a float, since it can be large."""
-
-    @abstractmethod
-    def block_choices(self, i: int) -> npt.NDArray[np.int64]:
-        """Return all choices of block i, one a row, the empty one first."""
-
-    @abstractmethod
-    def block_costs(self, i: int, choices: IntArray) -> FloatArray:
-        """Return the cost of each of some choices of block i, in units of y²."""
-
-    @abstractmethod
-    def mixture(self, tree: IntArray, choices: IntArray, weights: FloatArray) -> FloatArray:
-        """Return the relaxed point that mixes some choices.
-
-        Parameters
-        ----------
-        tree, choices, weights
-            (c,), (c, width), (c,): the block, the choice and the weight of each; the weights
-            of a block sum to 1.
-        """
-
-    @abstractmethod
-    def surviving_choices(self, point: FloatArray, value: float) -> list[IntArray]:
-        """Return, per block, the choices that can be part of a solution better than ``value``.
-
-        With L the Frank–Wolfe bound at ``point`` and g the gradient there, every feasible
-        choice c has an objective of at least L + Σ_i ( g_i,c_i − min g_i ), since f is convex
-        and at least its linearisation. All terms are at least 0, so a choice of block i with
-        L + g_i,c − min g_i > value is in no solution of at most that value. The bound must be
-        that of the very point where g is taken (mathematics.md §3).
-
-        Parameters
-        ----------
-        point
-            A point of the relaxation; the nearer to its optimum, the fewer survive.
-        value
-            Objective of a known solution.
-
-        Returns
-        -------
-        list of ndarray
-            Per block (c_i, width) int64; a block of which none survives keeps its best, and
-            then no solution is better than ``value``.
-        """
+    def linear_bound(self, point: npt.ArrayLike) -> float:
+        """Return a lower bound of the optimum, whatever the point of the relaxation."""
 
     @abstractmethod
     def alpha_max(self) -> float:
         """Return the α from which on descent from the empty model stays there."""
 
     @abstractmethod
-    def alpha_max_certified(self) -> float:
-        """Return the α from which on the empty model is proven optimal."""
-
-    @abstractmethod
-    def kept_nodes(self, choice: npt.ArrayLike) -> int:
+    def kept_nodes(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> int:
         """Return the number of nodes of the kept trees, roots counted."""
 
-    @abstractmethod
-    def canonical(self) -> CanonicalForm:
-        """Return the problem as least squares in ordered binaries."""
+    def kept_trees(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> int:
+        """Return the number of trees that keep more than their root, with a coefficient."""
+        checked = self.checked(choice)
+        kept = np.logical_or.reduceat(checked > 0, self.rule.choice_start[:-1])
+        return int((kept & (self.checked_beta(checked, beta) != 0.0)).sum())
 
-    def kept_trees(self, choice: npt.ArrayLike) -> int:
-        """Return the number of trees that keep more than their root."""
-        kept = self.checked(choice) > 0
-        return int(np.logical_or.reduceat(kept, self.rule.choice_start[:-1]).sum())
-
-    def leaf_values(self, choice: npt.ArrayLike) -> FloatArray:
+    def leaf_values(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:
         """Return what each leaf of each tree predicts at a choice, (leaves, q)."""
         checked = self.checked(choice)
+        coefficients = self.checked_beta(checked, beta)
         values = np.zeros((len(self.data.leaf_node), self.data.n_outputs))
         blocks.fill_all_leaves(self.rule, self.data.trees, checked, values)
+        if not (coefficients == 1.0).all():
+            values *= np.repeat(coefficients, np.diff(self.data.leaf_start))[:, None]
         return values
 
     def relaxed_leaf_values(self, point: FloatArray) -> FloatArray:
@@ -181,9 +123,9 @@ class Formulation(PickledByFields, ABC):
         tree_kernels.subtract_all(self.data.trees, leaf_values, residual)
         return residual
 
-    def loss(self, choice: npt.ArrayLike) -> float:
+    def loss(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
         """Return (1/m) ‖r0 − prediction‖², in units of y²."""
-        return self._loss_of(self.residual(self.leaf_values(choice)))
+        return self._loss_of(self.residual(self.leaf_values(choice, beta)))
 
     def objective(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
         """Return loss plus penalty, computed anew from the data.
@@ -193,41 +135,14 @@ class Formulation(PickledByFields, ABC):
         choice
             As the formulation defines it.
         beta
-            Coefficients of the trees; fixed at 1 here, so None or (n,) ones.
+            (n,) coefficients of the trees; may be left out where they are fixed at 1.
 
         Raises
         ------
         InvalidInput
-            When ``choice`` is not feasible or ``beta`` is not all ones.
+            When ``choice`` is not feasible or ``beta`` does not fit.
         """
-        if beta is not None and not np.array_equal(beta, np.ones(self.data.n_trees)):
-            raise InvalidInput(f"beta must be None or {self.data.n_trees} ones: it is fixed here")
-        return self.loss(choice) + self.penalty(choice)
-
-    def linear_bound(self, point: npt.ArrayLike) -> float:
-        """Return the Frank–Wolfe bound at a relaxed point (mathematics.md §3).
-
-            f(s) − Σ_i ( ⟨g_i, s_i⟩ − min over block i's choices of ⟨g_i, ·⟩ )
-
-        f is convex on the relaxation and the linear minimum is attained at a choice, so this
-        is at most the value of every feasible choice, whatever the point.
-
-        Parameters
-        ----------
-        point
-            A point of the relaxation (``point(choice)`` for a choice); made feasible first.
-        """
-        feasible = self.repaired(point)
-        residual = self.residual(self.relaxed_leaf_values(feasible))
-        gaps = np.empty(self.data.n_trees)
-        gap = blocks.total_linear_gap(self.rule, self.data.trees, residual, feasible, gaps)
-        return self._loss_of(residual) + self.relaxed_penalty(feasible) - gap
-
-    def relaxed_objective(self, point: npt.ArrayLike) -> float:
-        """Return the objective of the relaxation at a point, made feasible first."""
-        feasible = self.repaired(point)
-        residual = self.residual(self.relaxed_leaf_values(feasible))
-        return self._loss_of(residual) + self.relaxed_penalty(feasible)
+        return self.loss(choice, beta) + self.penalty(choice, beta)
 
     @cached_property
     def tolerance(self) -> float:
@@ -250,3 +165,44 @@ def checked_point(given: npt.ArrayLike, size: int) -> FloatArray:
     if point.shape != (size,):
         raise InvalidInput(f"point must have shape ({size},), got {point.shape}")
     return point
+
+
+def checked_depths(given: npt.ArrayLike, data: PruningData) -> IntArray:
+    """Return a depth for every tree as (n,) int64.
+
+    Raises
+    ------
+    InvalidInput
+        When the shape differs, a depth is not an integer, or not between 0 and d_i.
+    """
+    depths = np.asarray(given)
+    if depths.shape != (data.n_trees,):
+        raise InvalidInput(
+            f"choice must hold one depth for each of the {data.n_trees} trees, "
+            f"got shape {depths.shape}"
+        )
+    if depths.dtype.kind not in "iu":
+        raise InvalidInput(f"choice must hold integers, got {depths.dtype}")
+    wrong = np.flatnonzero((depths < 0) | (depths > data.depths))
+    if len(wrong):
+        i = int(wrong[0])
+        raise InvalidInput(
+            f"choice[{i}] must lie between 0 and the tree's depth {data.depths[i]}, got {depths[i]}"
+        )
+    return depths.astype(np.int64)
+
+
+def nodes_to_depth(data: PruningData, depths: IntArray) -> int:
+    """Return the number of nodes of trees cut at given depths, roots of kept trees counted.
+
+    Raises
+    ------
+    InvalidInput
+        When the data comes from plain D arrays, so that nodes are not known.
+    """
+    if not data.node_counts_known:
+        raise InvalidInput("node counts are not known for data from plain D arrays")
+    return sum(
+        int(sizes[:depth].sum()) + int(depth > 0)
+        for sizes, depth in zip(data.layer_sizes, depths.tolist(), strict=True)
+    )

@@ -34,8 +34,10 @@ class State(NamedTuple):
         (m, q) ω (r0 − prediction).
     choice
         The choices of all blocks, one after the other.
+    beta
+        (n,) the coefficient of each block; 1 where it is fixed.
     leaf_value
-        (leaves, q) what each leaf of each block predicts at its choice.
+        (leaves, q) what each leaf of each block predicts at its choice and coefficient.
     slack
         (n,) how far ‖residual‖ may move before a block can want another choice.
     seen_at
@@ -46,6 +48,21 @@ class State(NamedTuple):
 
     residual: FloatArray
     choice: IntArray
+    beta: FloatArray
+    leaf_value: FloatArray
+    slack: FloatArray
+    seen_at: FloatArray
+    travelled: FloatArray
+
+
+class RelaxedState(NamedTuple):
+    """Where a minimisation of the relaxation stands; every array is changed in place.
+
+    ``point`` is relaxed; the other fields are those of `State`.
+    """
+
+    residual: FloatArray
+    point: FloatArray
     leaf_value: FloatArray
     slack: FloatArray
     seen_at: FloatArray
@@ -53,20 +70,30 @@ class State(NamedTuple):
 
 
 def respond(
-    rule: Any, trees: Trees, i: int, node_sum: FloatArray, choice: IntArray, tolerance: float
+    rule: Any,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    choice: IntArray,
+    beta: FloatArray,
+    tolerance: float,
 ) -> tuple[float, float]:
     """Write block i's best choice over ``choice``; return its gain and slack.
 
-    ``node_sum`` (nodes, q) are sums of the residual *without* block i. The gain is by how
-    much the objective falls, 0 when the choice stays. Among choices within ``tolerance`` of
-    the best the smallest wins. While the residual without block i moves by less than the
-    slack (in norm), the choice stays the best.
+    ``node_sum`` (nodes, q) are sums of the residual *without* block i; ``beta`` (1,) is its
+    coefficient, which is written too where it is free. The gain is by how much the objective
+    falls, 0 when the choice stays. Among choices within ``tolerance`` of the best the
+    smallest wins. While the residual without block i moves by less than the slack (in norm),
+    the choice stays the best.
     """
     raise NotImplementedError
 
 
 def fill_leaves(rule: Any, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray) -> None:
-    """Write what each leaf of block i predicts at a choice to ``leaf_value`` (leaves, q)."""
+    """Write what each leaf of block i predicts at a choice to ``leaf_value`` (leaves, q).
+
+    The coefficient is left out.
+    """
     raise NotImplementedError
 
 
@@ -79,11 +106,12 @@ def fill_relaxed(
 
 def relax(
     rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray, tolerance: float
-) -> float:
+) -> tuple[float, float]:
     """Move block i's part of a relaxed point to the block's minimum, to within ``tolerance``.
 
     ``node_sum`` (nodes, q) are sums of the residual *without* block i. Returns the block's
-    linear gap before the move.
+    linear gap before the move, and the slack after it: while the residual without block i
+    moves by less (in norm), the new part stays the block's minimum.
     """
     raise NotImplementedError
 
@@ -118,8 +146,17 @@ def widest(start: IntArray) -> int:
 
 
 @kernel
-def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray) -> None:
-    """Give block i a choice: update its leaves, the residual and the distance travelled."""
+def _differ(one: IntArray, other: IntArray) -> bool:
+    # np.any would allocate, at every visit; a generator cannot be compiled.
+    for entry in range(one.shape[0]):  # noqa: SIM110
+        if one[entry] != other[entry]:
+            return True
+    return False
+
+
+@kernel
+def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray, beta: float) -> None:
+    """Give block i a choice and a coefficient; its leaves and the residual follow."""
     begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
     now = state.leaf_value[begin:end]
     change = np.empty_like(now)
@@ -128,13 +165,14 @@ def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray) -> None
     for leaf in range(change.shape[0]):
         for o in range(change.shape[1]):
             before = now[leaf, o]
-            now[leaf, o] = change[leaf, o]
-            change[leaf, o] -= before
+            now[leaf, o] = beta * change[leaf, o]
+            change[leaf, o] = now[leaf, o] - before
             square += trees.leaf_weight[begin + leaf] * change[leaf, o] ** 2
     if square > 0.0:
         subtract_rows(trees, i, change, state.residual)
         state.travelled[0] += np.sqrt(square)
     state.choice[rule.choice_start[i] : rule.choice_start[i + 1]] = choice
+    state.beta[i] = beta
 
 
 @kernel
@@ -158,6 +196,7 @@ def sweep(
     node_sum = np.empty((widest(trees.node_start), outputs))
     leaf_sums = np.empty((widest(trees.leaf_start), outputs))
     proposals = np.empty(widest(rule.choice_start), dtype=state.choice.dtype)
+    beta = np.empty(1)
     moves = 0
     total = 0.0
     for i in range(trees.codes.shape[0]):
@@ -169,14 +208,13 @@ def sweep(
         now = state.choice[rule.choice_start[i] : rule.choice_start[i + 1]]
         proposal = proposals[: now.shape[0]]
         proposal[:] = now
-        gain, slack = respond(rule, trees, i, node_sum, proposal, tolerance)
+        beta[0] = state.beta[i]
+        gain, slack = respond(rule, trees, i, node_sum, proposal, beta, tolerance)
         state.slack[i] = slack
-        for entry in range(now.shape[0]):
-            if proposal[entry] != now[entry]:
-                put(rule, trees, state, i, proposal)
-                moves += 1
-                total += gain
-                break
+        if beta[0] != state.beta[i] or _differ(proposal, now):
+            put(rule, trees, state, i, proposal, beta[0])
+            moves += 1
+            total += gain
         # A block's own move does not change the residual without it.
         state.seen_at[i] = state.travelled[0]
     return moves, total
@@ -268,39 +306,47 @@ def fill_all_relaxed(rule: Any, trees: Trees, point: FloatArray, leaf_value: Flo
 
 @kernel
 def relaxed_sweep(
-    rule: Any,
-    trees: Trees,
-    residual: FloatArray,
-    point: FloatArray,
-    leaf_value: FloatArray,
-    tolerance: float,
-) -> float:
-    """Minimise the relaxation over one block after the other; return the sum of their gaps.
+    rule: Any, trees: Trees, state: RelaxedState, tolerance: float, haste: float
+) -> tuple[float, int]:
+    """Minimise the relaxation over one block after the other.
 
-    ``residual`` (m, q) and ``leaf_value`` (leaves, q) belong to ``point`` and follow it. The
-    gaps are taken at different points, so that their sum tells when it is worth computing a
-    bound, but is none.
+    Blocks are passed over as in `sweep`.
+
+    Returns
+    -------
+    gaps, visits
+        Sum of the linear gaps of the blocks that were visited, and how many they are. The
+        gaps are taken at different points, so that their sum tells when it is worth computing
+        a bound, but is none.
     """
-    outputs = residual.shape[1]
+    outputs = state.residual.shape[1]
     node_sum = np.empty((widest(trees.node_start), outputs))
     leaf_sums = np.empty((widest(trees.leaf_start), outputs))
     changes = np.empty_like(leaf_sums)
     total = 0.0
+    visits = 0
     for i in range(trees.codes.shape[0]):
+        if state.travelled[0] - state.seen_at[i] <= haste * state.slack[i]:
+            continue
+        visits += 1
         begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
         leaf_sum = leaf_sums[: end - begin]
-        sum_leaves_without(trees, i, residual, leaf_value, leaf_sum)
+        sum_leaves_without(trees, i, state.residual, state.leaf_value, leaf_sum)
         sum_nodes(trees, i, leaf_sum, node_sum)
-        part = point[rule.point_start[i] : rule.point_start[i + 1]]
-        gap = relax(rule, trees, i, node_sum, part, tolerance)
+        part = state.point[rule.point_start[i] : rule.point_start[i + 1]]
+        gap, state.slack[i] = relax(rule, trees, i, node_sum, part, tolerance)
         total += gap
         if gap > tolerance:
             change = changes[: end - begin]
             fill_relaxed(rule, trees, i, part, change)
+            square = 0.0
             for leaf in range(end - begin):
                 for o in range(outputs):
-                    before = leaf_value[begin + leaf, o]
-                    leaf_value[begin + leaf, o] = change[leaf, o]
+                    before = state.leaf_value[begin + leaf, o]
+                    state.leaf_value[begin + leaf, o] = change[leaf, o]
                     change[leaf, o] -= before
-            subtract_rows(trees, i, change, residual)
-    return total
+                    square += trees.leaf_weight[begin + leaf] * change[leaf, o] ** 2
+            subtract_rows(trees, i, change, state.residual)
+            state.travelled[0] += np.sqrt(square)
+        state.seen_at[i] = state.travelled[0]
+    return total, visits

@@ -67,15 +67,20 @@ class CanonicalForm:
         for begin in range(0, rows, size):
             part = slice(begin, min(begin + size, rows))
             scale = np.sqrt(self.data.row_weight[part] / self.data.total_weight)
-            block = np.empty((len(scale), self.n_variables, outputs))
+            # Column by column, so that every gather reads a few values and writes in order.
+            columns = np.empty((self.n_variables, len(scale), outputs))
             begin_column = 0
             for i, table in zip(self.trees, self.tables, strict=True):
                 end_column = begin_column + table.shape[1]
-                block[:, begin_column:end_column] = table[self.data.codes[i, part]]
+                codes = self.data.codes[i, part].astype(np.intp)
+                by_column = np.ascontiguousarray(np.swapaxes(table, 0, 1))
+                np.take(
+                    by_column, codes, axis=1, out=columns[begin_column:end_column], mode="clip"
+                )
                 begin_column = end_column
-            block *= scale[:, None, None]
-            columns = np.swapaxes(block, 1, 2).reshape(len(block) * outputs, self.n_variables)
-            yield columns, (scale[:, None] * self.target[part]).reshape(-1)
+            columns *= scale[:, None]
+            flat = columns.reshape(self.n_variables, len(scale) * outputs)
+            yield flat.T, (scale[:, None] * self.target[part]).reshape(-1)
 
     def rows(self) -> tuple[FloatArray, FloatArray]:
         """Return A (m·q, p) and b (m·q,), whole."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from formulations import blocks
 from formulations.arrays import FloatArray, IntArray
-from formulations.base import Formulation
 from formulations.canonical import CanonicalForm
+from formulations.choices import ChoiceFormulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class ChoiceColumns:
         ‖r‖² / m and the cost of the settled blocks.
     """
 
-    problem: Formulation
+    problem: ChoiceFormulation
     settled: IntArray
     open_blocks: IntArray
     start: IntArray
@@ -52,7 +52,12 @@ class ChoiceColumns:
     constant: float
 
     @classmethod
-    def of(cls, problem: Formulation, choices: Sequence[IntArray]) -> ChoiceColumns:
+    def of(
+        cls,
+        problem: ChoiceFormulation,
+        choices: Sequence[IntArray],
+        residual: FloatArray | None = None,
+    ) -> ChoiceColumns:
         """Compute the products of the listed choices from the rows.
 
         Parameters
@@ -61,20 +66,25 @@ class ChoiceColumns:
             The problem.
         choices
             Per block (c_i, width_i) int64: at least one choice.
+        residual
+            (m, q) ω (r0 − prediction) of the settled blocks, where it is at hand.
         """
         data, rule = problem.data, problem.rule
         settled = problem.zero()
         for i, listed in enumerate(choices):
             if len(listed) == 1:
-                settled[rule.choice_start[i] : rule.choice_start[i + 1]] = listed[0]
-        residual = problem.residual(problem.leaf_values(settled)) / data.row_weight[:, None]
+                here = slice(int(rule.choice_start[i]), int(rule.choice_start[i + 1]))
+                settled[here] = listed[0, : here.stop - here.start]
+        if residual is None:
+            residual = problem.residual(problem.leaf_values(settled))
         open_blocks = np.flatnonzero([len(listed) > 1 for listed in choices])
         counts = [len(choices[i]) for i in open_blocks.tolist()]
         start = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         padded = np.zeros((start[-1], widest_choice(problem)), dtype=np.int64)
         tables, cost = [], np.empty(start[-1])
         for i, begin in zip(open_blocks.tolist(), start[:-1].tolist(), strict=True):
-            listed = np.ascontiguousarray(choices[i])
+            width = int(rule.choice_start[i + 1] - rule.choice_start[i])
+            listed = np.ascontiguousarray(choices[i][:, :width])
             leaves = int(data.leaf_start[i + 1] - data.leaf_start[i])
             table = np.zeros((leaves, len(listed), data.n_outputs))
             blocks.fill_table(rule, data.trees, i, listed, table)
@@ -83,7 +93,7 @@ class ChoiceColumns:
             cost[begin : begin + len(listed)] = problem.block_costs(i, listed)
         none = np.empty(0, dtype=np.int64)
         gram, vector, constant = CanonicalForm(
-            data, residual, open_blocks, tuple(tables), cost, none, none
+            data, residual / data.row_weight[:, None], open_blocks, tuple(tables), cost, none, none
         ).gram
         return cls(
             problem=problem,
@@ -97,7 +107,7 @@ class ChoiceColumns:
         )
 
     @classmethod
-    def every(cls, problem: Formulation) -> ChoiceColumns:
+    def every(cls, problem: ChoiceFormulation) -> ChoiceColumns:
         """Return the problem with all choices of all blocks."""
         return cls.of(problem, [problem.block_choices(i) for i in range(problem.data.n_trees)])
 
@@ -143,6 +153,6 @@ class ChoiceColumns:
         return mixed + self.problem.point(self.settled)
 
 
-def widest_choice(problem: Formulation) -> int:
+def widest_choice(problem: ChoiceFormulation) -> int:
     """Return the length of the longest block's part of a choice."""
     return int(np.diff(problem.rule.choice_start).max())

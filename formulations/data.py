@@ -21,6 +21,7 @@ from formulations.data_checks import (
     trie_of,
 )
 from formulations.errors import InvalidInput
+from formulations.splits import Splits
 from formulations.tree_kernels import Trees
 
 
@@ -275,6 +276,11 @@ class PruningData(PickledByFields):
         )
 
     @cached_property
+    def splits(self) -> Splits:
+        """Where the trees branch."""
+        return Splits(self.trees)
+
+    @cached_property
     def prefix_start(self) -> IntArray:
         """(n + 1,) where each tree's prefixes 0…d_i begin in arrays over all prefixes."""
         return _starts(self.depths + 1)
@@ -290,6 +296,17 @@ class PruningData(PickledByFields):
         products = np.zeros(self.product_start[-1])
         tree_kernels.multiply_prefixes(self.trees, self.product_start, products)
         return np.asarray(frozen(products))
+
+    @cached_property
+    def prefix_squares(self) -> FloatArray:
+        """‖P_ik‖² of every prefix k = 0…d_i of every tree, (prefixes,)."""
+        tables = zip(self.product_start[:-1], self.product_start[1:], self.depths + 1, strict=True)
+        return np.concatenate(
+            [
+                self.prefix_products[begin:end].reshape(size, size).diagonal()
+                for begin, end, size in tables
+            ]
+        )
 
     def take_rows(self, rows: slice | IntArray) -> PruningData:
         """Return the same trees on some of the rows."""

@@ -8,3 +8,7 @@ class InvalidInput(ValueError):
 
     The message names the argument, what was given and what is accepted.
     """
+
+
+class TooManyChoices(Exception):
+    """There are more choices than can be listed."""

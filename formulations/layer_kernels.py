@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from formulations.blocks import (
     respond,
 )
 from formulations.compiled import kernel
+from formulations.data import PruningData
 from formulations.tree_kernels import Trees, sum_leaves, sum_nodes
 
 
@@ -68,6 +69,14 @@ def all_prefix_sums(
         prefix_sums(trees, i, node_sum, sums[prefix_start[i] : prefix_start[i + 1]])
 
 
+def target_sums(data: PruningData) -> FloatArray:
+    """Return ⟨r0, P_ik⟩ for every tree and prefix."""
+    sums = np.zeros(data.prefix_start[-1])
+    weighted = data.row_weight[:, None] * data.target
+    all_prefix_sums(data.trees, weighted, data.prefix_start, sums)
+    return sums
+
+
 @kernel
 def respond_with_depth(
     rule: LayerRule,
@@ -75,6 +84,7 @@ def respond_with_depth(
     i: int,
     node_sum: FloatArray,
     choice: IntArray,
+    beta: FloatArray,
     tolerance: float,
 ) -> tuple[float, float]:
     """Exact block update over d_i + 1 depths (FP (4)); see `formulations.blocks.respond`.
@@ -101,22 +111,33 @@ def respond_with_depth(
         best = now
         gain = 0.0
     choice[0] = best
-    # The value of depth k relative to the best moves by at most 2 ‖δr‖ ‖P_ik − P_i,best‖ / m.
-    # Products are rounded: a little is added to the distance so that the slack is never too long.
-    squared_slack = np.inf
-    for k in range(depths):
-        lengths = table[k * depths + k] + table[best * depths + best]
-        square = max(lengths - 2.0 * table[k * depths + best], 0.0) + 1e-14 * lengths
-        if k != best and square > 0.0:
-            margin = max(value[k] - value[best], 0.0)
-            squared_slack = min(squared_slack, margin * margin / square)
-    slack = 0.5 * trees.total_weight * np.sqrt(squared_slack)
+    slack = room_before_change(trees, table, value, best)
     return gain, slack
 
 
 @kernel
+def room_before_change(trees: Trees, table: FloatArray, value: FloatArray, best: int) -> float:
+    """Return how far the residual may move, in norm, while prefix ``best`` stays the best.
+
+    ``value`` (d_i + 1,) − 2 ⟨r, P_ik⟩ / m and what does not depend on r. That of prefix k
+    relative to the best moves by at most 2 ‖δr‖ ‖P_ik − P_i,best‖ / m.
+    """
+    depths = value.shape[0]
+    squared = np.inf
+    for k in range(depths):
+        # Products are rounded: a little is added to the distance so that the room is never
+        # too large.
+        lengths = table[k * depths + k] + table[best * depths + best]
+        square = max(lengths - 2.0 * table[k * depths + best], 0.0) + 1e-14 * lengths
+        if k != best and square > 0.0:
+            margin = max(value[k] - value[best], 0.0)
+            squared = min(squared, margin * margin / square)
+    return 0.5 * trees.total_weight * np.sqrt(squared)
+
+
+@kernel
 def fill_leaves_to_depth(
-    rule: LayerRule, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray
+    rule: Any, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray
 ) -> None:
     """Write the value of each leaf's ancestor at the chosen depth, or its own above it."""
     outputs = leaf_value.shape[1]
@@ -139,7 +160,7 @@ def fill_leaves_to_depth(
 
 @kernel
 def fill_relaxed_layers(
-    rule: LayerRule, trees: Trees, i: int, point: FloatArray, leaf_value: FloatArray
+    rule: Any, trees: Trees, i: int, point: FloatArray, leaf_value: FloatArray
 ) -> None:
     """Write Σ_k z_ik (D_i)_k along each leaf's path, times γ_i."""
     outputs = leaf_value.shape[1]
@@ -167,7 +188,7 @@ def relax_layers(
     node_sum: FloatArray,
     point: FloatArray,
     tolerance: float,
-) -> float:
+) -> tuple[float, float]:
     """Minimise over z_i in prefix weights s_ik = z_ik − z_i,k+1 by pairwise steps.
 
     A step moves weight from the used prefix of largest gradient to the prefix of smallest,
@@ -189,10 +210,8 @@ def relax_layers(
             product += table[k * depths + other] * weight[other]
         gradient[k] = rule.cost[begin + k] + scale * product
     gap = _weights_gap(weight, gradient)
-    if gap <= tolerance:
-        return gap
     left = gap
-    for _ in range(50 * depths):
+    for _ in range(50 * depths if gap > tolerance else 0):
         worst, best = -1, 0
         for k in range(depths):
             if gradient[k] < gradient[best]:
@@ -215,11 +234,15 @@ def relax_layers(
         left = _weights_gap(weight, gradient)
         if left <= 0.1 * tolerance:
             break
-    total = 0.0
-    for k in range(depths - 1, 0, -1):
-        total += weight[k]
-        point[k - 1] = min(total, 1.0)
-    return gap
+    if gap > tolerance:
+        total = 0.0
+        for k in range(depths - 1, 0, -1):
+            total += weight[k]
+            point[k - 1] = min(total, 1.0)
+    best = np.argmax(weight)
+    if weight[best] < 1.0:
+        return gap, 0.0
+    return gap, room_before_change(trees, table, gradient, best)
 
 
 @kernel

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations.arrays import FloatArray, IntArray, frozen
-from formulations.base import Formulation, checked_point
+from formulations.base import checked_depths, checked_point, nodes_to_depth
 from formulations.canonical import CanonicalForm
-from formulations.errors import InvalidInput
-from formulations.layer_kernels import LayerRule, all_prefix_sums
-from formulations.weights import LayerWeights, layer_weights
+from formulations.choices import ChoiceFormulation
+from formulations.layer_kernels import LayerRule, all_prefix_sums, target_sums
+from formulations.weights import LayerWeights, largest_ratio, prefix_shares
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LayerPruning(Formulation):
+class LayerPruning(ChoiceFormulation):
     """Choose how deep every tree remains: Problem (1) of the ForestPrune paper.
 
         minimise over z   (1/m) ‖ r0 − Σ_i γ_i D_i z_i ‖²  +  (α/K) Σ_i Σ_k w_ik z_ik
@@ -91,29 +91,14 @@ class LayerPruning(Formulation):
         InvalidInput
             When the shape differs, a depth is not an integer, or not between 0 and d_i.
         """
-        depths = np.asarray(choice)
-        if depths.shape != (self.data.n_trees,):
-            raise InvalidInput(
-                f"choice must hold one depth for each of the {self.data.n_trees} trees, "
-                f"got shape {depths.shape}"
-            )
-        if depths.dtype.kind not in "iu":
-            raise InvalidInput(f"choice must hold integers, got {depths.dtype}")
-        wrong = np.flatnonzero((depths < 0) | (depths > self.data.depths))
-        if len(wrong):
-            i = int(wrong[0])
-            raise InvalidInput(
-                f"choice[{i}] must lie between 0 and the tree's depth {self.data.depths[i]}, "
-                f"got {depths[i]}"
-            )
-        return depths.astype(np.int64)
+        return checked_depths(choice, self.data)
 
-    def penalty(self, choice: npt.ArrayLike) -> float:
+    def penalty(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
         """Return (α/K) Σ_i Σ_{k ≤ k_i} w_ik, in units of y²."""
         prefixes = self.data.prefix_start[:-1] + self.checked(choice)
         return float(self.alpha * self._prefix_share[prefixes].sum())
 
-    def point(self, choice: npt.ArrayLike) -> FloatArray:
+    def point(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:
         """Return z (Σ d_i,) of a choice."""
         depths = self.checked(choice)
         return (self._layer_number <= np.repeat(depths, self.data.depths)).astype(np.float64)
@@ -135,9 +120,9 @@ class LayerPruning(Formulation):
         total = np.concatenate([[0], np.cumsum(kept)])
         return np.diff(total[self._layer_start])
 
-    def count_choices(self) -> float:
-        """Return Π (d_i + 1)."""
-        return float(np.prod(self.data.depths + 1.0))
+    def count_block_choices(self, i: int) -> float:
+        """Return d_i + 1."""
+        return float(self.data.depths[i] + 1)
 
     def block_choices(self, i: int) -> npt.NDArray[np.int64]:
         """Return the depths 0…d_i, (d_i + 1, 1)."""
@@ -155,6 +140,18 @@ class LayerPruning(Formulation):
         for begin, end in zip(self._layer_start[:-1], self._layer_start[1:], strict=True):
             point[begin:end] = np.cumsum(point[begin:end][::-1])[::-1]
         return self.repaired(point)
+
+    def parts(self, point: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the depths whose mixture is a relaxed point: s_ik = z_ik − z_i,k+1 > 0."""
+        begins = self.data.prefix_start[:-1]
+        padded = np.ones(self.data.prefix_start[-1])
+        padded[np.delete(np.arange(len(padded)), begins)] = point
+        weights = padded - np.append(padded[1:], 0.0)
+        ends = self.data.prefix_start[1:] - 1
+        weights[ends] = padded[ends]
+        used = np.flatnonzero(weights > 0.0)
+        tree = np.repeat(np.arange(self.data.n_trees), self.data.depths + 1)[used]
+        return tree, (used - begins[tree])[:, None], weights[used]
 
     def surviving_choices(self, point: FloatArray, value: float) -> list[IntArray]:
         """Return, per tree, the depths that can be part of a solution better than ``value``."""
@@ -178,30 +175,19 @@ class LayerPruning(Formulation):
     def alpha_max(self) -> float:
         """Return max_ik K (2⟨r0,P_ik⟩ − ‖P_ik‖²) / (m Σ_{l≤k} w_il), at least 0.
 
-        From this α on, descent from the empty model stays there. Prefixes of zero weight
-        cost nothing at any α and are left out.
+        From this α on, descent from the empty model stays there.
         """
-        squares = np.concatenate(
-            [
-                self.data.prefix_products[begin:end].reshape(depth + 1, depth + 1).diagonal()
-                for begin, end, depth in zip(
-                    self.data.product_start[:-1],
-                    self.data.product_start[1:],
-                    self.data.depths,
-                    strict=True,
-                )
-            ]
-        )
-        return self._largest_ratio(2.0 * self._target_sums - squares)
+        gain = 2.0 * self._target_sums - self.data.prefix_squares
+        return largest_ratio(gain / self.data.total_weight, self._prefix_share)
 
     def alpha_max_certified(self) -> float:
         """Return max_ik 2 K ⟨r0,P_ik⟩ / (m Σ_{l≤k} w_il), at least 0.
 
         From this α on the empty model is optimal for the relaxation, hence proven optimal.
         """
-        return self._largest_ratio(2.0 * self._target_sums)
+        return largest_ratio(2.0 * self._target_sums / self.data.total_weight, self._prefix_share)
 
-    def kept_nodes(self, choice: npt.ArrayLike) -> int:
+    def kept_nodes(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> int:
         """Return the number of nodes of the kept trees, roots counted.
 
         Raises
@@ -209,12 +195,7 @@ class LayerPruning(Formulation):
         InvalidInput
             When the data comes from plain D arrays, so that nodes are not known.
         """
-        if not self.data.node_counts_known:
-            raise InvalidInput("node counts are not known for data from plain D arrays")
-        return sum(
-            int(sizes[:depth].sum()) + int(depth > 0)
-            for sizes, depth in zip(self.data.layer_sizes, self.checked(choice), strict=True)
-        )
+        return nodes_to_depth(self.data, self.checked(choice))
 
     def canonical(self) -> CanonicalForm:
         """Return the problem with one binary z_ik per layer."""
@@ -233,12 +214,7 @@ class LayerPruning(Formulation):
 
     @cached_property
     def _prefix_share(self) -> FloatArray:
-        """Σ_{l≤k} w_il / K of every prefix k = 0…d_i."""
-        arrays, normaliser = layer_weights(self.data, self.weights)
-        sums = np.zeros(self.data.prefix_start[-1])
-        for begin, array in zip(self.data.prefix_start[:-1], arrays, strict=True):
-            sums[begin + 1 : begin + 1 + len(array)] = np.cumsum(array)
-        return np.asarray(frozen(sums / normaliser if normaliser > 0.0 else sums))
+        return prefix_shares(self.data, self.weights)
 
     @cached_property
     def _layer_start(self) -> IntArray:
@@ -258,17 +234,7 @@ class LayerPruning(Formulation):
     @cached_property
     def _target_sums(self) -> FloatArray:
         """⟨r0, P_ik⟩ of all prefixes."""
-        sums = np.zeros(self.data.prefix_start[-1])
-        weighted = self.data.row_weight[:, None] * self.data.target
-        all_prefix_sums(self.data.trees, weighted, self.data.prefix_start, sums)
-        return sums
-
-    def _largest_ratio(self, gain: FloatArray) -> float:
-        priced = self._prefix_share > 0.0
-        if not priced.any():
-            return 0.0
-        ratios = gain[priced] / (self.data.total_weight * self._prefix_share[priced])
-        return max(float(ratios.max()), 0.0)
+        return target_sums(self.data)
 
     def _leaf_steps(self, i: int) -> FloatArray:
         """(leaves, d_i, q): γ_i D_i on every leaf."""

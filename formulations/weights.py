@@ -1,4 +1,4 @@
-"""Weights of the layers in the penalty (FP §2.2)."""
+"""Weights of layers and of nodes in the penalty (FP §2.2)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from formulations.arrays import FloatArray, finite_floats
+from formulations.arrays import FloatArray, finite_floats, frozen
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 
 LayerWeights = str | Sequence[npt.ArrayLike]
+NodeWeights = str | Sequence[npt.ArrayLike]
 
 
 def layer_weights(data: PruningData, weights: LayerWeights) -> tuple[list[FloatArray], float]:
@@ -59,3 +60,65 @@ def layer_weights(data: PruningData, weights: LayerWeights) -> tuple[list[FloatA
         if np.any(array < 0.0):
             raise InvalidInput(f"weights[{i}] must not be negative; found {array.min():g}")
     return arrays, float(sum(array.sum() for array in arrays))
+
+
+def prefix_shares(data: PruningData, weights: LayerWeights) -> FloatArray:
+    """Return Σ_{l≤k} w_il / K for every prefix k = 0…d_i of every tree, (prefixes,)."""
+    arrays, normaliser = layer_weights(data, weights)
+    sums = np.zeros(data.prefix_start[-1])
+    for begin, array in zip(data.prefix_start[:-1], arrays, strict=True):
+        sums[begin + 1 : begin + 1 + len(array)] = np.cumsum(array)
+    return np.asarray(frozen(sums / normaliser if normaliser > 0.0 else sums))
+
+
+def largest_ratio(gain: FloatArray, share: FloatArray) -> float:
+    """Return the largest gain per share where the share is above 0, itself at least 0.
+
+    Prefixes of zero weight cost nothing at any α and are left out.
+    """
+    priced = share > 0.0
+    return max(float((gain[priced] / share[priced]).max(initial=0.0)), 0.0)
+
+
+def node_weights(data: PruningData, weights: NodeWeights) -> FloatArray:
+    """Return the weight of every node (nodes,), 0 at roots.
+
+    Parameters
+    ----------
+    data
+        The ensemble.
+    weights
+        As `SubtreePruning` takes them.
+
+    Raises
+    ------
+    InvalidInput
+        When the name is unknown, or arrays do not fit.
+    """
+    root = data.parent < 0
+    if isinstance(weights, str):
+        if weights == "nodes":
+            return np.where(root, 0.0, 1.0)
+        if weights == "leaves":
+            begins = np.repeat(data.node_start[:-1], np.diff(data.node_start))
+            above = np.where(root, 0, data.parent + begins)
+            siblings = np.bincount(above[~root], minlength=len(root))[above]
+            # c children replace one leaf by c; the first ones of a tree replace none.
+            replaced = np.where(root[above], 0.0, 1.0)
+            return np.where(root, 0.0, 1.0 - replaced / np.maximum(siblings, 1))
+        raise InvalidInput(
+            f'weights must be "nodes", "leaves" or one array per tree, not {weights!r}'
+        )
+    if len(weights) != data.n_trees:
+        raise InvalidInput(
+            f"weights must hold one array for each of the {data.n_trees} trees, got {len(weights)}"
+        )
+    arrays = [finite_floats(f"weights[{i}]", given) for i, given in enumerate(weights)]
+    for i, (array, nodes) in enumerate(zip(arrays, np.diff(data.node_start), strict=True)):
+        if array.shape != (nodes,):
+            raise InvalidInput(
+                f"weights[{i}] must have shape ({nodes},), one a node, got {array.shape}"
+            )
+        if np.any(array < 0.0):
+            raise InvalidInput(f"weights[{i}] must not be negative; found {array.min():g}")
+    return np.where(root, 0.0, np.concatenate(arrays))

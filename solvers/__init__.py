@@ -9,6 +9,7 @@ from solvers._errors import (
     UnsupportedProblem,
     close_matches,
 )
+from solvers._export import Exported, export_problem
 from solvers._path import Path, solve_path
 from solvers._process import peak_bytes
 from solvers._registry import (
@@ -26,6 +27,7 @@ from solvers._verify import Verification, verify
 __all__ = [
     "BoundSource",
     "EngineFailure",
+    "Exported",
     "Guarantee",
     "InvalidOption",
     "MissingEngine",
@@ -40,6 +42,7 @@ __all__ = [
     "available_solvers",
     "capability_table",
     "close_matches",
+    "export_problem",
     "format_label",
     "make_solver",
     "parse_label",

@@ -6,16 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from formulations import Formulation
+from formulations import ChoiceFormulation, CoefficientFormulation, Formulation
 from formulations.arrays import FloatArray, IntArray
 from solvers._errors import InvalidOption
 from solvers._result import BoundSource, Termination, TraceEntry
 
 Callback = Callable[[TraceEntry], object]
+
+P = TypeVar("P", bound=Formulation)
 
 
 @dataclass
@@ -34,8 +36,8 @@ class Control:
         Threads a solver may use.
     verbose
         0 for silence; engines print at 1 and more.
-    warm_start
-        A feasible choice to start from.
+    warm_start, warm_beta
+        A feasible choice to start from, and its coefficients.
     callback
         Called with every new entry of the trace; a true answer ends the run.
     """
@@ -46,6 +48,7 @@ class Control:
     threads: int = 1
     verbose: int = 0
     warm_start: IntArray | None = None
+    warm_beta: FloatArray | None = None
     callback: Callback | None = None
     started: float = field(default_factory=perf_counter)
     trace: list[TraceEntry] = field(default_factory=list)
@@ -90,8 +93,8 @@ class Answer:
     ----------
     termination
         Why it stopped.
-    choice
-        The best choice found, or None.
+    choice, beta
+        The best choice found, or None, and its coefficients where they are free.
     local
         Whether no single block can improve the choice.
     relaxed
@@ -102,6 +105,7 @@ class Answer:
 
     termination: Termination
     choice: IntArray | None = None
+    beta: FloatArray | None = None
     local: bool = False
     relaxed: FloatArray | None = None
     bound: float = -np.inf
@@ -115,11 +119,15 @@ class NoOptions:
     """Options of a solver that has none."""
 
 
-class Solver(ABC):
+class Solver(ABC, Generic[P]):
     """A way to solve problems; its public file's stem is the name a user types.
 
     Attributes
     ----------
+    takes
+        The problems it is written for.
+    for_coefficients
+        What runs under its name on problems with free coefficients, or None.
     summary
         One line for the capability table.
     method
@@ -135,6 +143,8 @@ class Solver(ABC):
         Frozen dataclass of the options with their defaults, which refuses wrong values.
     """
 
+    takes: ClassVar[type[Any]] = ChoiceFormulation
+    for_coefficients: ClassVar[type[Solver[CoefficientFormulation]] | None] = None
     summary: ClassVar[str]
     method: ClassVar[str]
     proof: ClassVar[str]
@@ -146,24 +156,24 @@ class Solver(ABC):
         self.options = options
 
     @classmethod
-    def unsupported(cls, problem: Formulation) -> str | None:
+    def unsupported(cls, problem: P) -> str | None:
         """Return why a problem cannot be taken, or None when it can."""
         del problem
         return None
 
-    def predicted_bytes(self, problem: Formulation) -> int | None:
+    def predicted_bytes(self, problem: P) -> int | None:
         """Return about how much memory a run needs at its peak, or None when little."""
         del problem
         return None
 
-    def prepare(self, problem: Formulation) -> None:
+    def prepare(self, problem: P) -> None:
         """Import engines and compile kernels, so that they are not timed."""
 
-    def build(self, problem: Formulation) -> Any:
+    def build(self, problem: P) -> Any:
         """Set the problem up in the form the solver works on."""
 
     @abstractmethod
-    def run(self, problem: Formulation, model: Any, control: Control) -> Answer:
+    def run(self, problem: P, model: Any, control: Control) -> Answer:
         """Solve what `build` returned."""
 
 

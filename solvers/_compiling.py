@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from formulations import Formulation
 
-_done: set[tuple[Callable[[Formulation], None], type, str]] = set()
+P = TypeVar("P", bound=Formulation)
+
+_done: set[tuple[Callable[[Any], None], type, str]] = set()
 
 
-def compile_by(use: Callable[[Formulation], None], problem: Formulation) -> None:
+def compile_by(use: Callable[[P], None], problem: P) -> None:
     """Compile the kernels that ``use`` calls, for problems of this kind, once.
 
     Parameters

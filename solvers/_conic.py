@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from formulations import Formulation
+from formulations import ChoiceFormulation
 from formulations.arrays import FloatArray
-from solvers._base import Answer, Control, Solver, require_bool, require_one_of
-from solvers._errors import EngineFailure
+from solvers._base import Answer, Control, Solver, require_bool, require_one_of, require_positive
+from solvers._errors import EngineFailure, InvalidOption
 from solvers._result import Termination
 
 FORMS = ("gram", "rows")
+BOUNDS = ("auto", "perspective", "big_m")
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,32 @@ class ConicOptions:
     rounding
         Whether to round the relaxed point to the nearest choice. Without it there is a bound
         but no choice.
+    bound
+        For problems with free coefficients, what ties a coefficient to whether its column is
+        used: ``"perspective"``, which needs a ridge; ``"big_m"``, which needs ranges of the
+        coefficients; ``"auto"``: perspective where there is a ridge.
+        ``extra["relaxation"]`` says which it was.
+    beta_bound
+        For the big-M form: a limit of the coefficient of every tree, above 0, in its own unit.
+        By default limits follow from a solution found by descent.
     """
 
     form: str = "gram"
     rounding: bool = True
+    bound: str = "auto"
+    beta_bound: float | None = None
 
     def __post_init__(self) -> None:
         require_one_of("form", self.form, FORMS)
         require_bool("rounding", self.rounding)
+        require_one_of("bound", self.bound, BOUNDS)
+        if self.beta_bound is not None:
+            require_positive("beta_bound", self.beta_bound)
+            if self.bound != "big_m":
+                raise InvalidOption(f"beta_bound needs bound=big_m, got bound={self.bound}")
 
 
-class ConicSolver(Solver):
+class ConicSolver(Solver[ChoiceFormulation]):
     """Relax z ∈ {0, 1} to [0, 1], solve by an interior-point method, round to the nearest.
 
     The bound is not the engine's word: it is the Frank–Wolfe bound at the engine's point,
@@ -60,7 +76,7 @@ class ConicSolver(Solver):
     engine: str
     settings: dict[str, Any]
 
-    def predicted_bytes(self, problem: Formulation) -> int:
+    def predicted_bytes(self, problem: ChoiceFormulation) -> int:
         """Return about the memory of the engine's matrices.
 
         In row form the columns are held about ten times (dense, as triplets and as sparse
@@ -72,15 +88,17 @@ class ConicSolver(Solver):
         rows = data.n_rows * data.n_outputs if self.options.form == "rows" else variables
         return 300_000_000 + 80 * rows * variables + 40 * variables**2
 
-    def prepare(self, problem: Formulation) -> None:
+    def prepare(self, problem: ChoiceFormulation) -> None:
         """Import cvxpy and the engine, and solve something."""
-        import cvxpy as cp
-
-        x = cp.Variable(1)
-        cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1]).solve(solver=self.engine)
+        if self.options.bound != "auto":
+            raise InvalidOption(
+                f"bound={self.options.bound} is for problems with free coefficients: here they "
+                "are 1, and the relaxation needs neither ranges nor a ridge"
+            )
+        warm_up(self.engine)
         problem.canonical()
 
-    def build(self, problem: Formulation) -> Any:
+    def build(self, problem: ChoiceFormulation) -> Any:
         """Return the engine's problem, compiled by cvxpy, and what belongs to it."""
         import cvxpy as cp
 
@@ -94,7 +112,7 @@ class ConicSolver(Solver):
             loss = cp.sum_squares((columns / np.sqrt(scale)) @ x - target / np.sqrt(scale))
         else:
             gram, vector, constant = form.gram
-            loss = cp.sum_squares(_factor(gram / scale) @ x) - (2.0 / scale) * vector @ x
+            loss = cp.sum_squares(gram_factor(gram / scale) @ x) - (2.0 / scale) * vector @ x
             loss += constant / scale
         constraints = [x >= 0.0, x <= 1.0]
         if len(form.upper):
@@ -105,7 +123,7 @@ class ConicSolver(Solver):
         )
         return model, x, data, chain, inverse, scale
 
-    def run(self, problem: Formulation, model: Any, control: Control) -> Answer:
+    def run(self, problem: ChoiceFormulation, model: Any, control: Control) -> Answer:
         """Let the engine solve; keep its point."""
         if model is None:
             zero = problem.zero()
@@ -139,7 +157,15 @@ class ConicSolver(Solver):
         )
 
 
-def _factor(gram: FloatArray) -> FloatArray:
+def warm_up(engine: str) -> None:
+    """Import cvxpy and an engine, and solve something."""
+    import cvxpy as cp
+
+    x = cp.Variable(1)
+    cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1]).solve(solver=engine)
+
+
+def gram_factor(gram: FloatArray) -> FloatArray:
     """Return R with RᵀR = G, of as many rows as G's numerical rank."""
     values, vectors = np.linalg.eigh(gram)
     kept = values > np.finfo(float).eps * len(values) * max(values[-1], 0.0)

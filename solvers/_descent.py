@@ -19,18 +19,21 @@ class Descent:
     ----------
     problem
         The problem to descend on.
-    choice
-        Where to start.
+    choice, beta
+        Where to start; ``beta`` may be left out where coefficients are fixed.
     """
 
-    def __init__(self, problem: Formulation, choice: IntArray) -> None:
+    def __init__(
+        self, problem: Formulation, choice: IntArray, beta: FloatArray | None = None
+    ) -> None:
         data = problem.data
         self.problem = problem
         self.rule = problem.rule
         self.trees = data.trees
         self.state = State(
             residual=data.row_weight[:, None] * data.target,
-            choice=problem.zero(),
+            choice=np.zeros_like(choice),
+            beta=np.full(data.n_trees, 1.0 if beta is None else 0.0),
             leaf_value=np.zeros((len(data.leaf_node), data.n_outputs)),
             slack=np.full(data.n_trees, -1.0),
             seen_at=np.zeros(data.n_trees),
@@ -38,17 +41,17 @@ class Descent:
         )
         self._hasty = max(1.0, float(np.sqrt(data.n_trees)))
         for i in np.flatnonzero(self.kept_of(choice)):
-            self.give(int(i), choice)
+            self.give(int(i), choice, 1.0 if beta is None else float(beta[i]))
         self.objective = self._objective()
 
     def kept_of(self, choice: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return (n,) whether a choice keeps anything of each block."""
         return np.logical_or.reduceat(choice != 0, self.rule.choice_start[:-1])
 
-    def give(self, i: int, choice: IntArray) -> None:
-        """Give block i its part of a choice."""
+    def give(self, i: int, choice: IntArray, beta: float = 1.0) -> None:
+        """Give block i its part of a choice, and a coefficient."""
         part = slice(self.rule.choice_start[i], self.rule.choice_start[i + 1])
-        put(self.rule, self.trees, self.state, i, choice[part])
+        put(self.rule, self.trees, self.state, i, choice[part], beta)
         self.state.slack[i] = -1.0
 
     def exchange(self, out: int | None, into: int | None) -> None:
@@ -89,12 +92,16 @@ class Descent:
                 self.objective = self._objective()
                 return self.objective < target
 
+    @property
+    def point(self) -> FloatArray:
+        """The present choice as a point of the relaxation."""
+        return self.problem.point(self.state.choice, self.state.beta)
+
     def bound(self) -> float:
         """Return the Frank–Wolfe bound at the present choice: one pass over the rows."""
-        point = self.problem.point(self.state.choice)
         gaps = np.empty(self.problem.data.n_trees)
         return self.objective - total_linear_gap(
-            self.rule, self.trees, self.state.residual, point, gaps
+            self.rule, self.trees, self.state.residual, self.point, gaps
         )
 
     def correlations(self, of_target: bool) -> FloatArray:
@@ -115,14 +122,15 @@ class Descent:
             array[...] = before
         self.objective = objective
 
-    def _sweep(self, haste: float) -> int:
-        moves, gain = sweep(self.rule, self.trees, self.state, self.problem.tolerance, haste)
+    def _sweep(self, haste: float, tolerance: float | None = None) -> int:
+        allowed = self.problem.tolerance if tolerance is None else tolerance
+        moves, gain = sweep(self.rule, self.trees, self.state, allowed, haste)
         self.objective -= gain
         return moves
 
     def _objective(self) -> float:
         loss = squared_norm(self.trees, self.state.residual) / self.trees.total_weight
-        return loss + self.problem.penalty(self.state.choice)
+        return loss + self.problem.penalty(self.state.choice, self.state.beta)
 
 
 def compile_descent(problem: Formulation) -> None:

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from formulations import ChoiceColumns, Formulation
+from formulations import ChoiceColumns, ChoiceFormulation, Formulation
 from formulations.arrays import IntArray
 from formulations.linearised import CentredForm
-from solvers._base import Answer, Control, Solver, require_bool
+from solvers._base import Answer, Control, Solver, require_bool, require_positive
 from solvers._columns import largest_weights, relax_all
-from solvers._errors import EngineFailure
+from solvers._errors import EngineFailure, InvalidOption
 from solvers._opening import Opening, compile_opening
 from solvers._process import STARTING_SECONDS, ProcessEnded, engine_process
 from solvers._pyomo import FEASIBILITY, EngineAnswer, Limits, warm_up
@@ -42,15 +42,21 @@ class MIPOptions:
     ----------
     presolve
         Whether to drop choices that no better solution can have, before the engine starts.
+    beta_bound
+        For problems with free coefficients: a limit of the coefficient of every tree, above 0,
+        in its own unit. By default limits follow from the incumbent.
     """
 
     presolve: bool = True
+    beta_bound: float | None = None
 
     def __post_init__(self) -> None:
         require_bool("presolve", self.presolve)
+        if self.beta_bound is not None:
+            require_positive("beta_bound", self.beta_bound)
 
 
-class MIPSolver(Solver):
+class MIPSolver(Solver[ChoiceFormulation]):
     """Coordinate descent, relaxation, reduced-cost fixing, then an engine on what survives.
 
     The engine gets the problem centred at its relaxed point and divided by the gap that is
@@ -67,14 +73,16 @@ class MIPSolver(Solver):
     engine: ClassVar[str]
     _late = 0.0
 
-    def prepare(self, problem: Formulation) -> None:
+    def prepare(self, problem: ChoiceFormulation) -> None:
         """Compile the kernels and let the engine solve something in its process."""
+        if self.options.beta_bound is not None:
+            raise InvalidOption("beta_bound is for free coefficients: here they are 1")
         compile_opening(problem)
         began = perf_counter()
         engine_process(1).call(warm_up, self.engine, limit=np.inf, stopped=lambda: False)
         self._late = max(perf_counter() - began - STARTING_SECONDS, 0.0)
 
-    def run(self, problem: Formulation, model: None, control: Control) -> Answer:
+    def run(self, problem: ChoiceFormulation, model: None, control: Control) -> Answer:
         """Find an incumbent, solve the relaxation, drop what cannot be better, ask the engine."""
         opening = Opening.of(problem, control)
         answer = opening.answer(control)
@@ -104,15 +112,15 @@ class MIPSolver(Solver):
         """Call the engine until the gap is closed or a limit is met."""
 
 
-class EngineSearch:
-    """Incumbent and bound of a search by an engine on explicit columns.
+class EngineRun:
+    """Objective and bound of a search by an engine, and calls of it within the limits.
 
     Parameters
     ----------
-    columns
-        The problem; a solution better than ``objective`` uses only these.
-    choice, objective
-        The incumbent.
+    problem
+        What is solved.
+    objective
+        That of the incumbent.
     bound
         A lower bound of the optimum.
     control
@@ -121,38 +129,23 @@ class EngineSearch:
         Seconds to take off the time limit.
     """
 
+    form: Any
+
     def __init__(
-        self,
-        columns: ChoiceColumns,
-        choice: IntArray,
-        objective: float,
-        bound: float,
-        control: Control,
-        late: float,
+        self, problem: Formulation, objective: float, bound: float, control: Control, late: float
     ) -> None:
-        self.columns = columns
-        self.choice = choice
+        self.problem = problem
         self.objective = objective
         self.bound = bound
         self.control = control
         self._late = late
-        self.selected = columns.selected(choice)
         self.log = ""
         self.calls = 0
-        if columns.n_columns == 0:
-            # One choice is left beside the incumbent.
-            self._offer(columns.choice(self.selected))
-            self._raise_bound(min(columns.constant, self.objective))
-            return
-        weights = columns.weights(self.selected)
-        relax_all(columns, weights, 0.01 * self.allowance)
-        self.form = CentredForm.at(columns, weights, objective)
-        self._raise_bound(min(self.form.bound, objective))
 
     @property
     def allowance(self) -> float:
         """How far below the incumbent the bound may stay, in units of y²."""
-        return max(self.control.gap * abs(self.objective), self.columns.problem.tolerance)
+        return max(self.control.gap * abs(self.objective), self.problem.tolerance)
 
     @property
     def finished(self) -> bool:
@@ -192,6 +185,50 @@ class EngineSearch:
         self.log += answer.log
         return answer
 
+    def raise_bound(self, bound: float) -> None:
+        """Report a bound; one above the incumbent says that nothing is better than it."""
+        self.bound = max(self.bound, min(bound, self.objective))
+        self.control.report(self.objective, self.bound)
+
+
+class EngineSearch(EngineRun):
+    """A search on explicit columns.
+
+    Parameters
+    ----------
+    columns
+        The problem; a solution better than ``objective`` uses only these.
+    choice, objective
+        The incumbent.
+    bound, control, late
+        As for `EngineRun`.
+    """
+
+    form: CentredForm
+
+    def __init__(
+        self,
+        columns: ChoiceColumns,
+        choice: IntArray,
+        objective: float,
+        bound: float,
+        control: Control,
+        late: float,
+    ) -> None:
+        super().__init__(columns.problem, objective, bound, control, late)
+        self.columns = columns
+        self.choice = choice
+        self.selected = columns.selected(choice)
+        if columns.n_columns == 0:
+            # One choice is left beside the incumbent.
+            self._offer(columns.choice(self.selected))
+            self.raise_bound(columns.constant)
+            return
+        weights = columns.weights(self.selected)
+        relax_all(columns, weights, 0.01 * self.allowance)
+        self.form = CentredForm.at(columns, weights, objective)
+        self.raise_bound(self.form.bound)
+
     def accept(self, answer: EngineAnswer, added: float) -> IntArray | None:
         """Take over what an engine found, and return its solution as one column a block.
 
@@ -213,11 +250,11 @@ class EngineSearch:
             largest_weights(self.form.start, answer.x, selected)
             self._offer(self.columns.choice(selected))
         bound = self.form.bound + self.form.scale * (answer.bound - added)
-        if bound > self.objective + self.columns.problem.tolerance:
+        if bound > self.objective + self.problem.tolerance:
             raise EngineFailure(
                 f"the engine's bound {bound!r} is above a feasible objective {self.objective!r}"
             )
-        self._raise_bound(bound)
+        self.raise_bound(bound)
         return selected
 
     def residual_error(self) -> float:
@@ -229,11 +266,7 @@ class EngineSearch:
         return FEASIBILITY * (self.form.n_columns + 6 * self.form.n_rows)
 
     def _offer(self, choice: IntArray) -> None:
-        objective = self.columns.problem.objective(choice)
+        objective = self.problem.objective(choice)
         if objective < self.objective:
             self.choice, self.objective = choice, objective
             self.selected = self.columns.selected(choice)
-
-    def _raise_bound(self, bound: float) -> None:
-        self.bound = max(self.bound, min(bound, self.objective))
-        self.control.report(self.objective, self.bound)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations import ChoiceColumns, Formulation
+from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
 from solvers._base import Answer, Control
 from solvers._columns import compile_columns
 from solvers._descent import Descent, compile_descent
 from solvers._relaxed import Relaxed, compile_relaxed
 from solvers._result import Termination
-from solvers.cbcd import CBCD, CBCDOptions
+from solvers._swaps import CBCDOptions, descend_and_search
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,17 @@ class Incumbent:
     objective: float
     local: bool
 
-    def or_rounded(self, problem: Formulation, point: FloatArray, control: Control) -> Incumbent:
-        """Return the better of this and the rounding of a relaxed point after descent."""
-        rounded = Descent(problem, problem.rounded(point))
-        finished = rounded.run(control)
-        if rounded.objective < self.objective:
-            return Incumbent(rounded.state.choice.copy(), rounded.objective, finished)
-        return self
+    @classmethod
+    def from_rounding(cls, start: Descent, point: FloatArray, control: Control) -> Incumbent:
+        """Return the better of two descents: from a relaxed point's rounding, and of ``start``.
+
+        The second one is gone on with only where it is ahead.
+        """
+        descent = Descent(start.problem, start.problem.rounded(point))
+        local = descent.run(control)
+        if start.objective < descent.objective:
+            descent, local = start, start.run(control)
+        return cls(descent.state.choice.copy(), descent.objective, local)
 
 
 @dataclass(frozen=True)
@@ -50,15 +54,24 @@ class Opening:
     bound: float
 
     @classmethod
-    def of(cls, problem: Formulation, control: Control) -> Opening:
-        """Descend, search, relax and round."""
-        first = CBCD(CBCDOptions()).run(problem, None, control)
-        assert first.choice is not None
-        relaxed = Relaxed(problem, problem.point(first.choice))
+    def of(cls, problem: ChoiceFormulation, control: Control) -> Opening:
+        """Descend hastily, relax, round, and search from there.
+
+        Descent from the rounding of the relaxed point arrives where descent from the empty
+        model crawls to, so that need not come to its end.
+        """
+        start = problem.zero() if control.warm_start is None else control.warm_start
+        descent = Descent(problem, start)
+        descent.beats(descent.objective, control)
+        control.report(descent.objective)
+        relaxed = Relaxed(problem, problem.point(descent.state.choice))
         bound = relaxed.run(min(0.1 * control.gap, 1e-4), control)
-        incumbent = Incumbent(first.choice, problem.objective(first.choice), first.local)
-        incumbent = incumbent.or_rounded(problem, relaxed.point, control)
+        incumbent = Incumbent.from_rounding(descent, relaxed.point, control)
         control.report(incumbent.objective, bound)
+        if not control.close_enough(incumbent.objective, bound) and control.stop() is None:
+            search = Descent(problem, incumbent.choice)
+            _, local, _ = descend_and_search(search, CBCDOptions(), control)
+            incumbent = Incumbent(search.state.choice.copy(), search.objective, local)
         return cls(incumbent, relaxed, bound)
 
     def answer(self, control: Control) -> Answer | None:
@@ -80,7 +93,7 @@ class Opening:
         return ChoiceColumns.every(self.relaxed.problem)
 
 
-def compile_opening(problem: Formulation) -> None:
+def compile_opening(problem: ChoiceFormulation) -> None:
     """Compile every kernel of the opening and of a search on columns."""
     compile_descent(problem)
     compile_relaxed(problem)

@@ -1,37 +1,35 @@
-"""`solve_path`: a problem along decreasing values of a parameter, each start warm."""
+"""`solve_path`: a problem along the values of a parameter, each start warm."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from formulations import Formulation, InvalidInput
-from formulations.arrays import FloatArray, finite_floats
+from formulations import CoefficientFormulation, Formulation, Polishing
 from solvers._base import Callback
-from solvers._result import Guarantee, Result, Termination
+from solvers._path_values import path_values
+from solvers._pooling import pooled, with_later_bounds
+from solvers._result import Result, Termination
 from solvers._solve import solve
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A default path spans this ratio of α; the full model need not be reached.
-_SPAN = 1e-4
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """Results along a path, from the largest value of the parameter to the smallest.
+    """Results along a path, from the smallest model to the largest.
 
     Attributes
     ----------
     over
-        The parameter: ``"alpha"``.
+        The parameter: ``"alpha"``, ``"alpha2"`` or ``"n_trees"``.
     values
-        (k,) its values, decreasing.
+        (k,) its values: decreasing, but a rising number of trees.
     results
         One result a value. When the path was cut short by its time limit or Ctrl-C, those
         values not reached have no result and ``values`` ends with the last one reached.
@@ -40,7 +38,7 @@ class Path:
     """
 
     over: str
-    values: FloatArray
+    values: npt.NDArray[Any]
     results: tuple[Result, ...]
     problem: Formulation
 
@@ -53,6 +51,10 @@ class Path:
     def __getitem__(self, index: int) -> Result:
         return self.results[index]
 
+    def problem_at(self, index: int) -> Formulation:
+        """Return the problem that the result at an index solves."""
+        return self.problem.with_value(self.over, self.values[index].item())
+
     @property
     def seconds(self) -> float:
         """Time of all solves together."""
@@ -64,19 +66,21 @@ class Path:
         Parameters
         ----------
         full
-            Whether to add the full model, labelled ``full`` in the column ``solver``. Its
-            α is NaN, and its objective is its loss.
+            Whether to add the full model, every tree whole and of weight 1, labelled ``full``
+            in the column ``solver``; for `Polishing` the trees as they were pruned, labelled
+            ``unpolished``. The parameter is NaN there, and the objective is the loss.
 
         Returns
         -------
         DataFrame
-            Columns: alpha, objective, bound, gap, loss, trees, nodes (where node counts are
-            known), guarantee, termination, solve_seconds, solver.
+            Columns: the parameter, objective, bound, gap, loss, trees, nodes (where node
+            counts are known), guarantee, termination, solve_seconds, solver.
         """
         import pandas as pd  # takes longer to import than a small path to solve
 
         rows = [
-            self._row(value, result.solver, result.choice)
+            {self.over: value, "solver": result.solver}
+            | self._figures(self.problem_at(index), result.choice, result.beta)
             | {
                 "objective": result.objective,
                 "bound": result.bound,
@@ -85,21 +89,35 @@ class Path:
                 "termination": str(result.termination),
                 "solve_seconds": result.solve_seconds,
             }
-            for value, result in zip(self.values, self.results, strict=True)
+            for index, (value, result) in enumerate(zip(self.values, self.results, strict=True))
         ]
         if full:
-            rows.append(self._row(np.nan, "full", self.problem.full()))
+            problem, label = self.problem, "full"
+            if isinstance(problem, Polishing):
+                problem, label = problem.with_value("n_trees", None), "unpolished"
+            choice = problem.full()
+            free = isinstance(problem, CoefficientFormulation)
+            beta = (choice > 0).astype(np.float64) if free else None
+            rows.append({self.over: np.nan, "solver": label})
+            rows[-1] |= self._figures(problem, choice, beta)
             rows[-1]["objective"] = rows[-1]["loss"]
         return pd.DataFrame(rows)
 
-    def _row(self, value: float, label: str, choice: npt.NDArray[Any] | None) -> dict[str, Any]:
-        row: dict[str, Any] = {self.over: value, "solver": label}
-        if choice is not None:
-            row["loss"] = self.problem.loss(choice)
-            row["trees"] = self.problem.kept_trees(choice)
-            if self.problem.data.node_counts_known:
-                row["nodes"] = self.problem.kept_nodes(choice)
-        return row
+    @staticmethod
+    def _figures(
+        problem: Formulation,
+        choice: npt.NDArray[Any] | None,
+        beta: npt.NDArray[Any] | None,
+    ) -> dict[str, Any]:
+        if choice is None:
+            return {}
+        figures = {
+            "loss": problem.loss(choice, beta),
+            "trees": problem.kept_trees(choice, beta),
+        }
+        if problem.data.node_counts_known:
+            figures["nodes"] = problem.kept_nodes(choice, beta)
+        return figures
 
     def __repr__(self) -> str:
         return (
@@ -111,7 +129,7 @@ class Path:
 def solve_path(
     problem: Formulation,
     over: str = "alpha",
-    values: int | npt.ArrayLike = 50,
+    values: int | npt.ArrayLike | None = None,
     solver: str = "cbcd",
     *,
     time_limit: float | None = 60.0,
@@ -119,24 +137,34 @@ def solve_path(
     callback: Callback | None = None,
     **options: Any,
 ) -> Path:
-    """Solve a problem along decreasing values of α, each from the solution before (FP §3.2).
+    """Solve a problem along a parameter, each value from the solution before (FP §3.2).
+
+    The path goes from the smallest model to the largest: α and α₂ fall, the number of trees
+    rises. So no optimum is above the one before: a bound of a later one holds for all before
+    it, and is carried back.
 
     Parameters
     ----------
     problem
-        A formulation; its own α does not matter.
+        A formulation; its own value of the parameter does not matter.
     over
-        The parameter: ``"alpha"``.
+        The parameter: ``"alpha"`` of `LayerPruning` and `JointPruning`, ``"alpha2"`` of
+        `JointPruning` and `Polishing`, ``"n_trees"`` of `Polishing` with ρ = 0.
     values
-        Values of α, at least 0; or how many, spaced evenly in the logarithm from the α at
-        which the empty model is proven optimal down to 1e-4 of it.
+        The values, or how many. Numbers of trees are 1…``values``, by default up to 50. Values
+        of α and α₂ are at least 0; 50 by default, and evenly spaced in the logarithm,
+
+        - for α and for α₂ of ρ = 0 from where the empty model is proven optimal down to 1e-4 of
+          it;
+        - for α₂ of ρ = 2 from 1e2 to 1e-6 times the sum of the trees' squared lengths ‖P_i‖².
     solver
         A name or label, as for `solve`.
     time_limit
         Seconds for the whole path, or None. The path is cut short there.
     pool
-        Whether to try the solutions of the whole path at every α and keep the best. A
-        heuristic's objective may rise as α falls; the optimum cannot, and pooling mends it.
+        Whether to try the solutions of the whole path at every value and keep the best. A
+        heuristic's objective may rise along the path; the optimum cannot, and pooling mends
+        it.
     callback
         Called with every `TraceEntry` of every solve; a true answer ends the path.
     **options
@@ -145,17 +173,21 @@ def solve_path(
     Raises
     ------
     InvalidInput
-        When ``over`` is unknown or a value is negative.
+        When the problem has no such parameter, or it does not take a value.
+
+    Warns
+    -----
+    UserWarning
+        When there are fewer trees than the path should use; it ends where all are used.
     """
-    if over != "alpha":
-        raise InvalidInput(f'over must be "alpha", not {over!r}')
-    alphas = _alphas(problem, values)
+    wanted = path_values(problem, over, values)
     left = np.inf if time_limit is None else float(time_limit)
     results: list[Result] = []
-    for alpha in alphas:
+    for value in wanted:
+        # Along the path what was feasible before is feasible now.
         before = results[-1] if results and results[-1].choice is not None else None
         result = solve(
-            problem.with_alpha(float(alpha)),
+            problem.with_value(over, value.item()),
             solver,
             time_limit=None if np.isinf(left) else left,
             warm_start=before,
@@ -170,50 +202,8 @@ def solve_path(
             Termination.TIME_LIMIT,
         ):
             break
-    alphas = alphas[: len(results)]
+    gap = float(options.get("gap", 1e-6))
+    wanted = wanted[: len(results)]
     if pool:
-        results = _pooled(problem, alphas, results, float(options.get("gap", 1e-6)))
-    return Path(over, alphas, tuple(results), problem)
-
-
-def _alphas(problem: Formulation, values: int | npt.ArrayLike) -> FloatArray:
-    if isinstance(values, int | np.integer) and not isinstance(values, bool):
-        if values < 1:
-            raise InvalidInput(f"values must be at least 1, got {values}")
-        top = problem.alpha_max_certified()
-        if top == 0.0:  # no layer lowers the loss, or none costs anything
-            return np.zeros(1)
-        return np.geomspace(top, top * _SPAN, int(values)) if values > 1 else np.array([top])
-    alphas = np.unique(np.atleast_1d(finite_floats("values", values)).ravel())[::-1]
-    if len(alphas) == 0 or alphas[-1] < 0.0:
-        raise InvalidInput("values must hold at least one α, none of them negative")
-    return alphas
-
-
-def _pooled(
-    problem: Formulation, alphas: FloatArray, results: list[Result], gap: float
-) -> list[Result]:
-    """Give every α the best of all choices of the path; the objective is affine in α."""
-    choices = [result.choice for result in results if result.choice is not None]
-    if not choices:
-        return results
-    unit = problem.with_alpha(1.0)
-    losses = np.array([problem.loss(choice) for choice in choices])
-    sizes = np.array([unit.penalty(choice) for choice in choices])
-    pooled = []
-    for alpha, result in zip(alphas, results, strict=True):
-        best = int(np.argmin(losses + alpha * sizes))
-        at_alpha = problem.with_alpha(float(alpha))
-        objective = at_alpha.objective(choices[best])
-        if objective < result.objective - at_alpha.tolerance:
-            closed = objective - result.bound <= gap * max(abs(objective), 1e-12)
-            result = replace(
-                result,
-                choice=choices[best],
-                beta=np.ones(problem.data.n_trees),
-                objective=objective,
-                guarantee=Guarantee.OPTIMAL if closed else Guarantee.FEASIBLE,
-                extra=result.extra | {"pooled": True},
-            )
-        pooled.append(result)
-    return pooled
+        results = pooled(problem, over, wanted, results, gap)
+    return Path(over, wanted, tuple(with_later_bounds(problem, results, gap)), problem)

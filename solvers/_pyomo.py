@@ -77,14 +77,14 @@ def solve_outer(
     model = _residual_model(form, selected)
     model.cuts = pyo.ConstraintList()
     for j, point in zip(rows.tolist(), points.tolist(), strict=True):
-        slope = _linear([1.0, -2.0 * point], [model.t[j], model.v[j]])
+        slope = linear([1.0, -2.0 * point], [model.t[j], model.v[j]])
         model.cuts.add((-(point**2), slope, None))
     model.objective = pyo.Objective(
-        expr=_linear(
+        expr=linear(
             [*form.cost.tolist(), *[1.0] * form.n_rows], [*model.x.values(), *model.t.values()]
         )
     )
-    return _solve_highs(model, 0.0, limits)
+    return solve_highs(model, 0.0, limits)
 
 
 def solve_products(form: CentredForm, selected: IntArray, limits: Limits) -> EngineAnswer:
@@ -107,14 +107,14 @@ def solve_products(form: CentredForm, selected: IntArray, limits: Limits) -> Eng
             if len(group):
                 column = model.x[int(near[group[0]])]
                 parts = [model.y[k] for k in group.tolist()]
-                model.sums.add((0.0, _linear([*[1.0] * len(parts), -1.0], [*parts, column]), 0.0))
+                model.sums.add((0.0, linear([*[1.0] * len(parts), -1.0], [*parts, column]), 0.0))
     model.objective = pyo.Objective(
-        expr=_linear(
+        expr=linear(
             [*products.linear.tolist(), *products.coefficient.tolist()],
             [*model.x.values(), *model.y.values()],
         )
     )
-    return _solve_highs(model, products.constant, limits)
+    return solve_highs(model, products.constant, limits)
 
 
 def solve_quadratic(
@@ -125,17 +125,25 @@ def solve_quadratic(
     ``engine`` is the name of one of Pyomo's own interfaces that keep a MIP start.
     """
     import pyomo.environ as pyo
-    from pyomo.contrib.solver.common.factory import SolverFactory
 
     model = _residual_model(form, selected)
     model.squares = pyo.Constraint(
         range(form.n_rows), rule=lambda model, j: model.v[j] ** 2 <= model.t[j]
     )
     model.objective = pyo.Objective(
-        expr=_linear(
+        expr=linear(
             [*form.cost.tolist(), *[1.0] * form.n_rows], [*model.x.values(), *model.t.values()]
         )
     )
+    return solve_directly(model, 0.0, engine, options, limits)
+
+
+def solve_directly(
+    model: Any, constant: float, engine: str, options: dict[str, Any], limits: Limits
+) -> EngineAnswer:
+    """Solve a program with one of Pyomo's own interfaces, from the variables' values."""
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
     results = SolverFactory(engine).solve(
         model,
         load_solutions=False,
@@ -152,9 +160,23 @@ def solve_quadratic(
     if results.incumbent_objective is not None:
         values = results.solution_loader.get_vars(list(model.x.values()))
         x = np.array([values[column] for column in model.x.values()])
-    timed_out = results.termination_condition.name == "maxTimeLimit"
-    bound = results.objective_bound
-    return EngineAnswer(x, -np.inf if bound is None else bound, timed_out, results.solver_log)
+    reason = results.termination_condition.name
+    bound = np.inf if reason == "provenInfeasible" else results.objective_bound
+    return EngineAnswer(
+        x,
+        -np.inf if bound is None else bound + constant,
+        reason == "maxTimeLimit",
+        results.solver_log,
+    )
+
+
+def scip_settings(seed: int) -> dict[str, Any]:
+    """Return SCIP's own settings."""
+    return {
+        "numerics/feastol": FEASIBILITY,
+        "numerics/dualfeastol": FEASIBILITY,
+        "randomization/randomseedshift": seed % 2**31,
+    }
 
 
 def _one_hot_model(start: IntArray, selected: IntArray) -> Any:
@@ -170,7 +192,7 @@ def _one_hot_model(start: IntArray, selected: IntArray) -> Any:
     model.one = pyo.ConstraintList()
     for begin, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
         columns = [model.x[c] for c in range(begin, end)]
-        model.one.add((1.0, _linear([1.0] * len(columns), columns), 1.0))
+        model.one.add((1.0, linear([1.0] * len(columns), columns), 1.0))
     return model
 
 
@@ -191,21 +213,20 @@ def _residual_model(form: CentredForm, selected: IntArray) -> Any:
     model.residual = pyo.ConstraintList()
     columns = list(model.x.values())
     for j in rows:
-        terms = _linear([*form.factor[j].tolist(), -1.0], [*columns, model.v[j]])
+        terms = linear([*form.factor[j].tolist(), -1.0], [*columns, model.v[j]])
         model.residual.add((float(form.centre[j]), terms, float(form.centre[j])))
     return model
 
 
-def _linear(coefficients: list[float], variables: list[Any]) -> Any:
+def linear(coefficients: list[float], variables: list[Any]) -> Any:
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     return LinearExpression(constant=0.0, linear_coefs=coefficients, linear_vars=variables)
 
 
-def _solve_highs(model: Any, constant: float, limits: Limits) -> EngineAnswer:
-    """Solve a MILP with HiGHS from the variables' values; ``constant`` is added to its bound."""
+def make_highs(limits: Limits) -> tuple[Any, io.StringIO]:
+    """Return Pyomo's interface to HiGHS with its settings, and where it will print."""
     import highspy
-    from pyomo.contrib.appsi.base import TerminationCondition
     from pyomo.contrib.appsi.solvers.highs import Highs
 
     log = io.StringIO()
@@ -228,12 +249,22 @@ def _solve_highs(model: Any, constant: float, limits: Limits) -> EngineAnswer:
         "primal_feasibility_tolerance": FEASIBILITY,
         "dual_feasibility_tolerance": FEASIBILITY,
     }
+    return highs, log
+
+
+def solve_highs(model: Any, constant: float, limits: Limits) -> EngineAnswer:
+    """Solve a MILP with HiGHS from the variables' values; ``constant`` is added to its bound."""
+    from pyomo.contrib.appsi.base import TerminationCondition
+
+    highs, log = make_highs(limits)
     results = highs.solve(model)
     x = None
     if results.best_feasible_objective is not None:
         values = highs.get_primals(list(model.x.values()))
         x = np.array([values[column] for column in model.x.values()])
     bound = results.best_objective_bound
+    if results.termination_condition is TerminationCondition.infeasible:
+        bound = np.inf
     return EngineAnswer(
         x,
         -np.inf if bound is None else bound + constant,

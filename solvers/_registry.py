@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import solvers
-from formulations import Formulation
+from formulations import CoefficientFormulation, Formulation
 from solvers._base import Solver
 from solvers._errors import (
     InvalidOption,
@@ -35,7 +35,7 @@ def solver_names() -> list[str]:
 
 
 @cache
-def solver_class(name: str) -> type[Solver]:
+def solver_class(name: str) -> type[Solver[Any]]:
     """Return the solver class in the file of this name.
 
     Raises
@@ -86,8 +86,19 @@ def format_label(name: str, options: Any) -> str:
     return f"{name}[{','.join(changed)}]" if changed else name
 
 
-def make_solver(label: str, options: dict[str, Any] | None = None) -> tuple[str, Solver]:
+def make_solver(
+    label: str, options: dict[str, Any] | None = None, problem: Formulation | None = None
+) -> tuple[str, Solver[Any]]:
     """Return the full label and a solver with its options.
+
+    Parameters
+    ----------
+    label
+        A name, or a name with options.
+    options
+        Further options.
+    problem
+        What it is to solve; `require_ready` says whether it can.
 
     Raises
     ------
@@ -105,15 +116,33 @@ def make_solver(label: str, options: dict[str, Any] | None = None) -> tuple[str,
                 + (close_matches(option, known) if known else "it has none")
             )
     chosen = found.Options(**given)
-    return format_label(name, chosen), found(chosen)
+    fitting = found if problem is None else fitting_class(found, problem) or found
+    return format_label(name, chosen), fitting(chosen)
 
 
-def missing_engines(found: type[Solver]) -> list[str]:
+def fitting_class(found: type[Solver[Any]], problem: Formulation) -> type[Solver[Any]] | None:
+    """Return what runs under a solver's name on a problem of this kind, or None."""
+    for candidate in (found, found.for_coefficients):
+        if candidate is not None and isinstance(problem, candidate.takes):
+            return candidate
+    return None
+
+
+def unsupported(found: type[Solver[Any]], problem: Formulation) -> str | None:
+    """Return why a solver cannot take a problem, or None when it can."""
+    fitting = fitting_class(found, problem)
+    if fitting is None:
+        free = isinstance(problem, CoefficientFormulation)
+        return f"it takes problems whose coefficients are {'fixed' if free else 'free'}"
+    return fitting.unsupported(problem)
+
+
+def missing_engines(found: type[Solver[Any]]) -> list[str]:
     """Return the packages that a solver needs and that are not installed."""
     return [engine for engine in found.engines if find_spec(engine) is None]
 
 
-def require_ready(name: str, found: type[Solver], problem: Formulation) -> None:
+def require_ready(name: str, found: type[Solver[Any]], problem: Formulation) -> None:
     """Check that a solver can run here and takes the problem.
 
     Raises
@@ -126,7 +155,7 @@ def require_ready(name: str, found: type[Solver], problem: Formulation) -> None:
         raise MissingEngine(
             f"solver {name!r} needs {', '.join(missing)}: pip install {' '.join(missing)}"
         )
-    reason = found.unsupported(problem)
+    reason = unsupported(found, problem)
     if reason is not None:
         raise UnsupportedProblem(
             f"solver {name!r} cannot take this problem: {reason}. "
@@ -140,13 +169,13 @@ def available_solvers(problem: Formulation | None = None) -> list[str]:
         name
         for name in solver_names()
         if not missing_engines(solver_class(name))
-        and (problem is None or solver_class(name).unsupported(problem) is None)
+        and (problem is None or unsupported(solver_class(name), problem) is None)
     ]
 
 
 def predicted_memory(problem: Formulation, label: str) -> int | None:
     """Return about how many bytes a solver needs at its peak, or None when little."""
-    return make_solver(label)[1].predicted_bytes(problem)
+    return make_solver(label, problem=problem)[1].predicted_bytes(problem)
 
 
 def capability_table() -> list[dict[str, str]]:

@@ -44,12 +44,15 @@ class Guarantee(StrEnum):
 class BoundSource(StrEnum):
     """Where a bound comes from, and so how far it can be trusted.
 
-    FRANK_WOLFE: recomputed by the formulation at `Result.relaxed`. EXHAUSTION: the solver has
-    covered every choice. ENGINE: an engine says so; what its tolerances may have added is
-    taken off. NONE: there is no bound.
+    FRANK_WOLFE, DUAL: recomputed by the formulation at `Result.relaxed`, for problems with
+    fixed and with free coefficients. CLOSED_FORM: a linear system was solved. EXHAUSTION: the
+    solver has covered every choice. ENGINE: an engine says so; what its tolerances may have
+    added is taken off. NONE: there is no bound.
     """
 
     FRANK_WOLFE = "frank_wolfe"
+    DUAL = "dual"
+    CLOSED_FORM = "closed_form"
     EXHAUSTION = "exhaustion"
     ENGINE = "engine"
     NONE = "none"
@@ -75,7 +78,8 @@ class Result:
     choice
         The choice as the formulation defines it, or None.
     beta
-        (n,) coefficients of the trees, ones where they are fixed; None without a choice.
+        (n,) coefficients of the trees: ones where they are fixed, 0 for a removed tree where
+        they are free; None without a choice.
     objective
         Recomputed by the formulation, in units of y²; +inf without a choice.
     bound

@@ -16,12 +16,17 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from formulations import Formulation, InvalidInput
-from formulations.arrays import IntArray
+from formulations import (
+    ChoiceFormulation,
+    CoefficientFormulation,
+    Formulation,
+    InvalidInput,
+)
+from formulations.arrays import FloatArray, IntArray
 from solvers._base import Answer, Callback, Control, Solver
 from solvers._errors import EngineFailure
 from solvers._process import STARTING_SECONDS, ProcessEnded, engine_process, peak_bytes
-from solvers._registry import make_solver, require_ready
+from solvers._registry import make_solver, require_ready, solver_class
 from solvers._result import BoundSource, Guarantee, Result, Termination
 
 # Relative to the target's mean square: two values closer than this are the same to rounding.
@@ -90,15 +95,18 @@ def solve(
         raise InvalidInput(
             f"problem must be a formulation such as LayerPruning, not {type(problem).__name__}"
         )
-    label, chosen = make_solver(solver, options)
-    require_ready(solver.partition("[")[0].strip(), type(chosen), problem)
+    label, chosen = make_solver(solver, options, problem)
+    name = label.partition("[")[0]
+    require_ready(name, solver_class(name), problem)
+    warm_choice, warm_beta = _start(problem, warm_start)
     control = Control(
         time_limit=_limit(time_limit),
         gap=_at_least_zero("gap", gap),
         seed=_count("seed", seed, 0),
         threads=_count("threads", threads, 1),
         verbose=_count("verbose", verbose, 0),
-        warm_start=_start(problem, warm_start),
+        warm_start=warm_choice,
+        warm_beta=warm_beta,
         callback=callback,
     )
     run = _run_beside if chosen.own_process else _run_here
@@ -108,7 +116,7 @@ def solve(
 
 
 def _run_here(
-    solver: Solver, problem: Formulation, control: Control
+    solver: Solver[Any], problem: Formulation, control: Control
 ) -> tuple[Answer, float, float]:
     """Prepare, build and run in this process; return the answer and both times."""
     with threadpool_limits(control.threads):
@@ -121,7 +129,7 @@ def _run_here(
 
 
 def _run_beside(
-    solver: Solver, problem: Formulation, control: Control
+    solver: Solver[Any], problem: Formulation, control: Control
 ) -> tuple[Answer, float, float]:
     """Prepare, build and run in a process that is ended at the limit.
 
@@ -148,6 +156,7 @@ def _run_beside(
             control.verbose,
             control.time_limit,
             control.warm_start,
+            control.warm_beta,
             limit=min(control.time_limit, latest - (control.started - began)),
             stopped=stopped,
         )
@@ -157,12 +166,12 @@ def _run_beside(
     return outcome
 
 
-def _prepare(solver: Solver, problem: Formulation) -> None:
+def _prepare(solver: Solver[Any], problem: Formulation) -> None:
     solver.prepare(problem)
 
 
 def _remote_run(
-    solver: Solver,
+    solver: Solver[Any],
     problem: Formulation,
     gap: float,
     seed: int,
@@ -170,6 +179,7 @@ def _remote_run(
     verbose: int,
     time_limit: float,
     warm_start: IntArray | None,
+    warm_beta: FloatArray | None,
 ) -> tuple[Answer, float, float]:
     control = Control(
         time_limit=time_limit,
@@ -178,6 +188,7 @@ def _remote_run(
         threads=threads,
         verbose=verbose,
         warm_start=warm_start,
+        warm_beta=warm_beta,
     )
     outcome = _run_here(solver, problem, control)
     outcome[0].extra["engine_peak_bytes"] = peak_bytes()
@@ -187,30 +198,33 @@ def _remote_run(
 def _judged(
     problem: Formulation,
     label: str,
-    solver: Solver,
+    solver: Solver[Any],
     answer: Answer,
     control: Control,
     build_seconds: float,
     solve_seconds: float,
 ) -> Result:
     """Recompute what the solver says, and turn it into a result."""
-    choice, objective = None, np.inf
+    choice, beta, objective = None, None, np.inf
     if answer.choice is not None:
         try:
             choice = problem.checked(answer.choice)
+            beta = problem.checked_beta(choice, answer.beta)
         except InvalidInput as error:
             raise EngineFailure(f"{label} returned an infeasible choice: {error}") from None
-        objective = problem.objective(choice)
+        objective = problem.objective(choice, beta)
     local = answer.local
     if control.warm_start is not None:
-        started_at = problem.objective(control.warm_start)
+        started_at = problem.objective(control.warm_start, control.warm_beta)
         if started_at < objective:
             choice, objective, local = control.warm_start, started_at, False
+            beta = problem.checked_beta(choice, control.warm_beta)
     bound, source = answer.bound, answer.bound_source
     if answer.relaxed is not None:
         recomputed = problem.linear_bound(answer.relaxed)
         if recomputed > bound:
-            bound, source = recomputed, BoundSource.FRANK_WOLFE
+            fixed = isinstance(problem, ChoiceFormulation)
+            bound, source = recomputed, BoundSource.FRANK_WOLFE if fixed else BoundSource.DUAL
     rounding = _ROUNDING * problem.data.target_square
     if bound > objective + rounding:
         raise EngineFailure(
@@ -226,7 +240,7 @@ def _judged(
     return Result(
         solver=label,
         choice=choice,
-        beta=None if choice is None else np.ones(problem.data.n_trees),
+        beta=beta,
         objective=objective,
         bound=bound,
         bound_source=source,
@@ -270,14 +284,27 @@ def _versions(engines: tuple[str, ...]) -> dict[str, str]:
     return versions
 
 
-def _start(problem: Formulation, given: Result | npt.ArrayLike | None) -> IntArray | None:
+def _start(
+    problem: Formulation, given: Result | npt.ArrayLike | None
+) -> tuple[IntArray | None, FloatArray | None]:
+    """Return a choice and its coefficients to start from, or None twice."""
     if given is None:
-        return None
-    choice = given.choice if isinstance(given, Result) else given
-    if choice is None:
-        raise InvalidInput("warm_start is a result without a choice")
+        return None, None
+    beta: FloatArray | None = None
+    start: npt.ArrayLike
+    if isinstance(given, Result):
+        if given.choice is None:
+            raise InvalidInput("warm_start is a result without a choice")
+        start, beta = given.choice, given.beta
+    else:
+        start = given
     try:
-        return problem.checked(choice)
+        choice = problem.checked(start)
+        if isinstance(problem, CoefficientFormulation):
+            # A result of a problem with fixed coefficients has ones for removed trees too.
+            beta = None if beta is None else np.where(choice > 0, beta, 0.0)
+            return choice, problem.checked_beta(choice, beta)
+        return choice, problem.checked_beta(choice, None)
     except InvalidInput as error:
         raise InvalidInput(f"warm_start is not feasible: {error}") from None
 

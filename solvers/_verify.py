@@ -23,7 +23,7 @@ class Verification:
     objective
         The objective of the choice; +inf without one.
     bound
-        The Frank–Wolfe bound at the result's relaxed point or, without one, at its choice;
+        The formulation's bound at the result's relaxed point or, without one, at its choice;
         −inf without either. A bound of the optimum whoever found the point.
     claims
         One sentence for each figure of the result: whether it is verified here, or only the
@@ -74,7 +74,7 @@ def verify(problem: Formulation, result: Result) -> Verification:
         claims.append("there is no choice")
     else:
         try:
-            objective = problem.objective(result.choice)
+            objective = problem.objective(result.choice, result.beta)
             feasible = True
             claims.append("the choice is feasible: verified")
         except InvalidInput as error:
@@ -90,7 +90,7 @@ def verify(problem: Formulation, result: Result) -> Verification:
     bound = -np.inf
     point = result.relaxed
     if point is None and feasible and result.choice is not None:
-        point = problem.point(result.choice)
+        point = problem.point(result.choice, result.beta)
     if point is not None:
         try:
             bound = problem.linear_bound(point)
@@ -102,13 +102,14 @@ def verify(problem: Formulation, result: Result) -> Verification:
             "no bound is claimed" + (f"; {bound:.10g} holds" if point is not None else "")
         )
     elif result.bound <= bound + close:
-        claims.append(f"bound {result.bound:.10g}: verified by the Frank–Wolfe bound {bound:.10g}")
+        claims.append(f"bound {result.bound:.10g}: verified, {bound:.10g} holds at its point")
     elif result.bound > objective + close:
         sound = False
         claims.append(f"bound {result.bound:.10g}: wrong, a choice has objective {objective:.10g}")
     else:
         reason = {
             BoundSource.EXHAUSTION: "rests on the solver's enumeration",
+            BoundSource.CLOSED_FORM: "rests on a linear system",
             BoundSource.ENGINE: "is the engine's claim",
         }.get(result.bound_source, "is the solver's claim")
         claims.append(f"bound {result.bound:.10g}: {reason}; verified is {bound:.10g}")

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from formulations import ChoiceColumns, Formulation
+from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from solvers._base import Answer, Control, Solver, require_bool, require_count
 from solvers._columns import (
@@ -46,7 +46,7 @@ class BranchAndBoundOptions:
         require_count("node_limit", self.node_limit, 1)
 
 
-class BranchAndBound(Solver):
+class BranchAndBound(Solver[ChoiceFormulation]):
     """Best-first search on the Gram matrix of the choices that survive reduced-cost fixing.
 
     The incumbent is that of coordinate descent with local search, of rounding at the root
@@ -62,11 +62,11 @@ class BranchAndBound(Solver):
     Options = BranchAndBoundOptions
     options: BranchAndBoundOptions
 
-    def prepare(self, problem: Formulation) -> None:
+    def prepare(self, problem: ChoiceFormulation) -> None:
         """Compile the kernels."""
         compile_opening(problem)
 
-    def run(self, problem: Formulation, model: None, control: Control) -> Answer:
+    def run(self, problem: ChoiceFormulation, model: None, control: Control) -> Answer:
         """Find an incumbent, solve the root, drop what cannot be better, search."""
         opening = Opening.of(problem, control)
         answer = opening.answer(control)

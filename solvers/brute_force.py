@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations import ChoiceColumns, Formulation
+from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
 from formulations.compiled import kernel
 from solvers._base import Answer, Control, Solver
+from solvers._brute_force_coefficients import BruteForceCoefficients
 from solvers._result import BoundSource, Termination
 
 _MOST_CHOICES = 1e8
@@ -63,32 +64,33 @@ def best_completion(
     return best
 
 
-class BruteForce(Solver):
+class BruteForce(Solver[ChoiceFormulation]):
     """Enumerate all choices on the products of their columns."""
 
+    for_coefficients = BruteForceCoefficients
     summary = f"all choices, up to {_MOST_CHOICES:.0e} of them"
     method = "exact"
     proof = "exhaustion"
 
     @classmethod
-    def unsupported(cls, problem: Formulation) -> str | None:
+    def unsupported(cls, problem: ChoiceFormulation) -> str | None:
         """Refuse more choices than can be tried."""
         count = problem.count_choices()
         if count > _MOST_CHOICES:
             return f"it has {count:.3g} choices, at most {_MOST_CHOICES:.0e} can be tried"
         return None
 
-    def prepare(self, problem: Formulation) -> None:
+    def prepare(self, problem: ChoiceFormulation) -> None:
         """Compile the kernel."""
         start = np.array([0, 1])
         nothing = np.zeros((1, 1))
         best_completion(start, nothing, nothing[0], 0, start[:1].copy(), 0.0, 1.0, start[:1].copy())
 
-    def build(self, problem: Formulation) -> ChoiceColumns:
+    def build(self, problem: ChoiceFormulation) -> ChoiceColumns:
         """Return all choices as columns."""
         return ChoiceColumns.every(problem)
 
-    def run(self, problem: Formulation, model: ChoiceColumns, control: Control) -> Answer:
+    def run(self, problem: ChoiceFormulation, model: ChoiceColumns, control: Control) -> Answer:
         """Try all completions of every choice of the first blocks, the rest in one call."""
         begins = model.start[:-1]
         sizes = np.diff(model.start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from solvers._coefficient_conic import CoefficientClarabel
 from solvers._conic import ConicSolver
 
 
@@ -10,5 +11,6 @@ class Clarabel(ConicSolver):
 
     summary = "convex relaxation as a quadratic program, rounded"
     engines = ("cvxpy", "clarabel")
-    engine = "CLARABEL"
-    settings = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}  # noqa: RUF012
+    engine = CoefficientClarabel.engine
+    settings = CoefficientClarabel.settings
+    for_coefficients = CoefficientClarabel

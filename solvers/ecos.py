@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from solvers._coefficient_conic import CoefficientECOS
 from solvers._conic import ConicSolver
 
 
@@ -10,5 +11,6 @@ class ECOS(ConicSolver):
 
     summary = "convex relaxation as a second-order cone program, rounded"
     engines = ("cvxpy", "ecos")
-    engine = "ECOS"
-    settings = {"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}  # noqa: RUF012
+    engine = CoefficientECOS.engine
+    settings = CoefficientECOS.settings
+    for_coefficients = CoefficientECOS

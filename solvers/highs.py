@@ -8,6 +8,7 @@ import numpy as np
 
 from formulations.linearised import count_products
 from solvers._base import require_one_of
+from solvers._coefficient_mip import CoefficientHiGHS
 from solvers._errors import UnsupportedProblem
 from solvers._mip import EngineSearch, MIPOptions, MIPSolver
 from solvers._pyomo import FEASIBILITY, HIGHS, solve_outer, solve_products
@@ -44,6 +45,7 @@ class HiGHS(MIPSolver):
     summary = "mixed-integer linear programs by HiGHS: outer approximation, or products"
     engines = ("pyomo", "highspy")
     engine = HIGHS
+    for_coefficients = CoefficientHiGHS
     Options = HiGHSOptions
     options: HiGHSOptions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations import ChoiceColumns, Formulation
+from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
 from solvers._base import Answer, Control, Solver, require_one_of, require_positive
 from solvers._columns import relax_all
@@ -41,7 +41,7 @@ class RelaxationOptions:
         require_positive("tolerance", self.tolerance)
 
 
-class Relaxation(Solver):
+class Relaxation(Solver[ChoiceFormulation]):
     """Minimise over the relaxed choices of one block after the other.
 
     The relaxation gives each block weights on its choices, at least 0 and of sum 1. Inside a
@@ -57,29 +57,28 @@ class Relaxation(Solver):
     Options = RelaxationOptions
     options: RelaxationOptions
 
-    def prepare(self, problem: Formulation) -> None:
+    def prepare(self, problem: ChoiceFormulation) -> None:
         """Compile the kernels."""
         compile_opening(problem)
 
-    def build(self, problem: Formulation) -> ChoiceColumns | None:
+    def build(self, problem: ChoiceFormulation) -> ChoiceColumns | None:
         """Return all choices as columns, for the Gram form."""
         return ChoiceColumns.every(problem) if self._form(problem) == "gram" else None
 
-    def run(self, problem: Formulation, model: ChoiceColumns | None, control: Control) -> Answer:
+    def run(self, problem: ChoiceFormulation, model: ChoiceColumns | None, control: Control) -> Answer:
         """Descend, relax, round, descend."""
         start = problem.zero() if control.warm_start is None else control.warm_start
         descent = Descent(problem, start)
-        local = descent.run(control)
-        found = Incumbent(descent.state.choice.copy(), descent.objective, local)
-        control.report(found.objective)
+        descent.beats(descent.objective, control)
+        control.report(descent.objective)
         if model is None:
-            relaxed = Relaxed(problem, problem.point(found.choice))
+            relaxed = Relaxed(problem, problem.point(descent.state.choice))
             bound = relaxed.run(self.options.tolerance, control)
             point = relaxed.point
         else:
-            point = self._relax_columns(model, found.choice)
+            point = self._relax_columns(model, descent.state.choice)
             bound = problem.linear_bound(point)
-        found = found.or_rounded(problem, point, control)
+        found = Incumbent.from_rounding(descent, point, control)
         control.report(found.objective, bound)
         return Answer(
             control.stop() or Termination.CONVERGED,
@@ -89,12 +88,12 @@ class Relaxation(Solver):
             extra={"form": "rows" if model is None else "gram"},
         )
 
-    def _form(self, problem: Formulation) -> str:
+    def _form(self, problem: ChoiceFormulation) -> str:
         if self.options.form != "auto":
             return self.options.form
         data = problem.data
         entries = data.n_rows * data.n_outputs
-        columns = sum(len(problem.block_choices(i)) for i in range(data.n_trees))
+        columns = sum(problem.count_block_choices(i) for i in range(data.n_trees))
         by_gram = _PRODUCT * entries * columns**2
         by_rows = _SWEEPS * _VISIT * entries * data.n_trees
         return "gram" if by_gram < by_rows else "rows"

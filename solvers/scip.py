@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from solvers._coefficient_mip import CoefficientSCIP
 from solvers._mip import EngineSearch, MIPSolver
-from solvers._pyomo import FEASIBILITY, solve_quadratic
+from solvers._pyomo import scip_settings, solve_quadratic
 from solvers._result import Termination
 
 
@@ -12,15 +13,12 @@ class SCIP(MIPSolver):
 
     summary = "mixed-integer quadratic program by SCIP, in factor form"
     engines = ("pyomo", "pyscipopt")
-    engine = "scip_direct"
+    engine = CoefficientSCIP.engine
+    for_coefficients = CoefficientSCIP
 
     def search(self, search: EngineSearch) -> Termination:
         """Solve one program."""
-        settings = {
-            "numerics/feastol": FEASIBILITY,
-            "numerics/dualfeastol": FEASIBILITY,
-            "randomization/randomseedshift": search.control.seed % 2**31,
-        }
+        settings = scip_settings(search.control.seed)
         answer = search.call(solve_quadratic, search.selected, self.engine, settings)
         if answer is None:
             return search.control.stop() or Termination.TIME_LIMIT

@@ -12,10 +12,11 @@ from solvers import (
     make_solver,
 )
 from studies.errors import StudyError
+from studies.gaps import GAPS
 from studies.spec import Study
 from studies.table1 import TABLE1
 
-STUDIES: dict[str, Study] = {study.name: study for study in (TABLE1,)}
+STUDIES: dict[str, Study] = {study.name: study for study in (TABLE1, GAPS)}
 
 
 def find_study(name: str) -> Study:

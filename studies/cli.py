@@ -1,4 +1,4 @@
-"""The command line: ``forestprune study``, ``solve`` and ``solvers``."""
+"""The command line: ``forestprune study``, ``solve``, ``export`` and ``solvers``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typer.core import TyperGroup
 
 from formulations import InvalidInput
 from solvers import SolverError, available_solvers, capability_table
-from studies.catalogue import STUDIES, find_study, require_size
 from studies.errors import StudyError, StudyInterrupted
 
 _FORESEEN = (StudyError, InvalidInput, SolverError, OSError)
@@ -67,8 +66,8 @@ app = typer.Typer(
 )
 
 
-def _at_least_zero(value: float) -> float:
-    if not 0.0 <= value < math.inf:
+def _at_least_zero(value: float | None) -> float | None:
+    if value is not None and not 0.0 <= value < math.inf:
         raise typer.BadParameter(f"must be a finite number of at least 0, not {value:g}")
     return value
 
@@ -93,6 +92,14 @@ FolderOption = Annotated[
     str | None, typer.Option("--data-dir", help="Folder to look for data sets in.")
 ]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads per solver.")]
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA.csv", help="A CSV file, a name, or a problem saved by export (.npz)."
+    ),
+]
+TreesOption = Annotated[int, typer.Option(min=1, help="Trees to fit.")]
+DepthOption = Annotated[int, typer.Option(min=1, help="Largest depth of a tree.")]
 SolverOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -120,11 +127,24 @@ def main(
 def study(
     name: Annotated[str | None, typer.Argument(help="Which study; none to list them.")] = None,
     size: Annotated[str, typer.Option(help="small, medium (a few minutes) or full.")] = "medium",
-    ensemble: EnsembleOption = "forest",
-    data: Annotated[str, typer.Option(help="Name of a data set, or a CSV file.")] = "diamonds",
+    ensemble: Annotated[
+        Literal["forest", "boosting"] | None,
+        typer.Option(help="Random forest or gradient boosting.", show_default="by study"),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="Name of a data set, or a CSV file.", show_default="by study"),
+    ] = None,
     target: TargetOption = None,
     data_dir: FolderOption = None,
-    alpha: AlphaOption = 1.0,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            callback=_at_least_zero,
+            help="Weight of size, times the variance of y.",
+            show_default="by study",
+        ),
+    ] = None,
     solver: SolverOption = None,
     repeats: Annotated[
         int | None, typer.Option(min=0, help="Warm calls per cell.", show_default="by size")
@@ -144,7 +164,7 @@ def study(
     ] = False,
 ) -> None:
     """Run a study; a run that was stopped goes on where it was."""
-    from studies.spec import Instance
+    from studies.catalogue import STUDIES, checked_labels, find_study, require_size
     from studies.studying import run_study
 
     if name is None:
@@ -153,29 +173,32 @@ def study(
         return
     found = find_study(name)
     require_size(found, size)
-    run_study(
-        _console(),
-        found,
-        size,
-        Instance(data, 0, 0, ensemble, seed=seed, target=target, data_dir=data_dir),
-        asked=solver or [],
+    request = found.request(
+        size=size,
+        solvers=tuple(checked_labels(solver or [])),
+        available=tuple(available_solvers()),
+        data=data,
+        target=target,
+        data_dir=data_dir,
+        ensemble=ensemble,
         alpha=alpha,
         repeats=repeats,
         time_limit=time_limit,
         threads=threads,
-        out=out,
-        fresh=fresh,
+        seed=seed,
     )
+    run_study(_console(), found, request, out=out, fresh=fresh)
 
 
 @app.command()
 def solve(
-    data: Annotated[str, typer.Argument(metavar="DATA.csv", help="A CSV file, or a name.")],
+    context: typer.Context,
+    data: SourceArgument,
     target: TargetOption = None,
     data_dir: FolderOption = None,
     ensemble: EnsembleOption = "forest",
-    trees: Annotated[int, typer.Option(min=1)] = 100,
-    depth: Annotated[int, typer.Option(min=1)] = 6,
+    trees: TreesOption = 100,
+    depth: DepthOption = 6,
     alpha: AlphaOption = 1.0,
     solver: SolverOption = None,
     time_limit: Annotated[
@@ -186,22 +209,58 @@ def solve(
 ) -> None:
     """Fit an ensemble to a file and prune it with each solver."""
     from studies.catalogue import checked_labels
-    from studies.solving import solve_file
+    from studies.solving import Source, solve_file
 
-    solve_file(
-        _console(),
-        data,
-        target,
-        checked_labels(solver or ["cbcd"]),
-        data_dir=data_dir,
-        ensemble=ensemble,
-        trees=trees,
-        depth=depth,
-        alpha=alpha,
-        time_limit=time_limit,
-        seed=seed,
-        threads=threads,
-    )
+    source = Source(data, target, data_dir, ensemble, trees, depth, alpha, seed)
+    _refuse_to_fit(context, source.saved)
+    labels = checked_labels(solver or ["cbcd"])
+    solve_file(_console(), source, labels, time_limit=time_limit, seed=seed, threads=threads)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    data: SourceArgument,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help=".mps or .lp: a linear program; .npz: the problem itself, or its matrices.",
+            show_default=False,
+        ),
+    ],
+    target: TargetOption = None,
+    data_dir: FolderOption = None,
+    ensemble: EnsembleOption = "forest",
+    trees: TreesOption = 100,
+    depth: DepthOption = 6,
+    alpha: AlphaOption = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the fit.")] = 0,
+    presolve: Annotated[
+        bool, typer.Option("--presolve", help="Leave out what no better solution has.")
+    ] = False,
+    matrices: Annotated[
+        bool, typer.Option("--matrices", help="For .npz: the matrices of the quadratic program.")
+    ] = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="For .npz: the matrices, and the rows of the data.")
+    ] = False,
+) -> None:
+    """Write a problem to a file, so that other software can check a gap."""
+    from studies.exporting import export_file
+    from studies.solving import Source
+
+    source = Source(data, target, data_dir, ensemble, trees, depth, alpha, seed)
+    _refuse_to_fit(context, source.saved)
+    export_file(_console(), source, out, presolve=presolve, matrices=matrices, rows=rows)
+
+
+def _refuse_to_fit(context: typer.Context, saved: bool) -> None:
+    """Raise BadParameter for options of a fit that come with a saved problem."""
+    for name in ("target", "data_dir", "ensemble", "trees", "depth", "alpha"):
+        source = context.get_parameter_source(name)
+        if saved and source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"a saved problem is what it is: leave out {option}")
 
 
 @app.command()

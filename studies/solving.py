@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 
 from rich.console import Console
 
-from forestprune import LayerPruning, Result, pruning_data, solve
+from forestprune import LayerPruning, Result, load_problem, pruning_data, solve
+from formulations import Formulation
 from solvers import EngineFailure, MissingEngine, Termination, UnsupportedProblem
 from studies import datasets
 from studies.errors import StudyError, StudyInterrupted
@@ -31,31 +34,87 @@ _COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where a problem comes from: an ensemble fitted to a table, or a saved problem.
+
+    Attributes
+    ----------
+    data, target, data_dir
+        As `studies.datasets.load` takes them; or ``data`` alone, a saved problem (``.npz``).
+    ensemble, trees, depth, seed
+        What to fit.
+    alpha
+        In units of the variance of y.
+    """
+
+    data: str
+    target: str | None
+    data_dir: str | None
+    ensemble: str
+    trees: int
+    depth: int
+    alpha: float
+    seed: int
+
+    @property
+    def saved(self) -> bool:
+        """Whether it is a saved problem, for which nothing is fitted."""
+        return Path(self.data).suffix == ".npz"
+
+    @property
+    def title(self) -> str:
+        """What problem it is."""
+        if self.saved:
+            return f"The problem in {self.data}"
+        return f"Layer pruning, α = {self.alpha:g} × variance of y"
+
+    def problem(self, console: Console) -> Formulation:
+        """Load the problem, or load the table, fit and build; and say how that went."""
+        if self.saved:
+            problem = load_problem(self.data)
+            console.print(f"{self.data}: {problem!r}", highlight=False, markup=False)
+            return problem
+        return self._fitted(console)
+
+    def _fitted(self, console: Console) -> LayerPruning:
+        dataset = datasets.load(self.data, target=self.target, data_dir=self.data_dir)
+        model = new_model(self.ensemble, self.trees, self.depth, self.seed)
+        kind = f"{ENSEMBLE_NAMES[self.ensemble]} of {plural(self.trees, 'tree')}"
+        begin = perf_counter()
+        with console.status(f"fitting a {kind} to {plural(len(dataset.y), 'row')}"):
+            model.fit(dataset.X, dataset.y)
+        fitted = perf_counter()
+        data = pruning_data(model, dataset.X, dataset.y)
+        problem = LayerPruning(data, self.alpha * data.y_variance)
+        built = perf_counter() - fitted
+        console.print(
+            f"{dataset.name}: {plural(len(dataset.y), 'row')}, {kind}, "
+            f"{problem.kept_nodes(problem.full()):,} nodes; fitted in {seconds(fitted - begin)} s, "
+            f"data built in {seconds(built)} s",
+            highlight=False,
+            markup=False,
+        )
+        return problem
+
+
 def solve_file(
     console: Console,
-    source: str,
-    target: str | None,
+    source: Source,
     labels: Iterable[str],
     *,
-    data_dir: str | None,
-    ensemble: str,
-    trees: int,
-    depth: int,
-    alpha: float,
     time_limit: float,
     seed: int,
     threads: int,
 ) -> None:
-    """Fit, build, solve with each solver, and print a table.
+    """Build, solve with each solver, and print a table.
 
     Parameters
     ----------
-    source, target, data_dir
-        As `studies.datasets.load` takes them.
+    source
+        The problem.
     labels
         Solvers.
-    alpha
-        In units of the variance of y.
 
     Raises
     ------
@@ -64,7 +123,7 @@ def solve_file(
     StudyInterrupted
         On Ctrl-C, after the table of what is there.
     """
-    problem = _problem(console, source, target, data_dir, ensemble, trees, depth, alpha, seed)
+    problem = source.problem(console)
     rows: list[tuple[str, ...]] = []
     refusals: list[str] = []
     interrupted = False
@@ -80,8 +139,7 @@ def solve_file(
         if interrupted:
             break
     if rows:
-        caption = f"Layer pruning, α = {alpha:g} × variance of y"
-        console.print(terminal_table(Table(caption, _COLUMNS, (Group("", tuple(rows)),))))
+        console.print(terminal_table(Table(source.title, _COLUMNS, (Group("", tuple(rows)),))))
     if interrupted:
         raise StudyInterrupted("the table has the best choice and bound found until then")
     if not rows:
@@ -90,48 +148,18 @@ def solve_file(
         console.print(f"no answer from {refusal}", style="red", markup=False)
 
 
-def _problem(
-    console: Console,
-    source: str,
-    target: str | None,
-    data_dir: str | None,
-    ensemble: str,
-    trees: int,
-    depth: int,
-    alpha: float,
-    seed: int,
-) -> LayerPruning:
-    """Load, fit and build, and say how that went."""
-    dataset = datasets.load(source, target=target, data_dir=data_dir)
-    model = new_model(ensemble, trees, depth, seed)
-    kind = f"{ENSEMBLE_NAMES[ensemble]} of {plural(trees, 'tree')}"
-    begin = perf_counter()
-    with console.status(f"fitting a {kind} to {plural(len(dataset.y), 'row')}"):
-        model.fit(dataset.X, dataset.y)
-    fitted = perf_counter()
-    data = pruning_data(model, dataset.X, dataset.y)
-    problem = LayerPruning(data, alpha * data.y_variance)
-    built = perf_counter() - fitted
-    console.print(
-        f"{dataset.name}: {plural(len(dataset.y), 'row')}, {kind}, "
-        f"{problem.kept_nodes(problem.full()):,} nodes; fitted in {seconds(fitted - begin)} s, "
-        f"data built in {seconds(built)} s",
-        highlight=False,
-        markup=False,
-    )
-    return problem
-
-
-def _row(problem: LayerPruning, result: Result) -> tuple[str, ...]:
-    kept = result.choice
+def _row(problem: Formulation, result: Result) -> tuple[str, ...]:
+    kept, beta = result.choice, result.beta
     return (
         result.solver,
         objective(None if kept is None else result.objective),
         objective(result.bound if result.bound > float("-inf") else None),
         percent(result.gap if result.gap < float("inf") else None),
         "✓" if result.guarantee == "optimal" else "",
-        NOT_RUN if kept is None else f"{problem.kept_trees(kept):,}",
-        NOT_RUN if kept is None else f"{problem.kept_nodes(kept):,}",
+        NOT_RUN if kept is None else f"{problem.kept_trees(kept, beta):,}",
+        NOT_RUN
+        if kept is None or not problem.data.node_counts_known
+        else f"{problem.kept_nodes(kept, beta):,}",
         seconds(result.build_seconds),
         seconds(result.solve_seconds),
         str(result.termination).replace("_", " "),

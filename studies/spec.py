@@ -1,16 +1,21 @@
-"""What a study is: instances, what is run on each, and how often."""
+"""What a study is: the cells it measures, and the report it makes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal
 
 from studies.errors import StudyError
 
-Ensemble = Literal["forest", "boosting"]
+if TYPE_CHECKING:
+    from studies.reporting.report import Report, Run
+
 Task = Literal["solve", "path"]
 Scope = Literal["every", "smallest"]
+Polish = Literal["ridge", "best_subset"]
 
 ENSEMBLE_NAMES: dict[str, str] = {"forest": "random forest", "boosting": "gradient boosting"}
 PATH_VALUES = 50
@@ -27,11 +32,17 @@ class Instance:
     rows
         Number of training rows, drawn without replacement.
     trees, depth
-        Size of the ensemble.
+        Size of the ensemble that is fitted.
     ensemble
         ``"forest"`` or ``"boosting"``.
     seed
         Seed of the drawing of rows and of the fit.
+    copies
+        How often each fitted tree occurs; its weight is divided among its copies.
+    held_out
+        Number of further rows for validation, and as many again for testing.
+    name
+        What is special about it, for people.
     """
 
     data: str
@@ -42,16 +53,77 @@ class Instance:
     seed: int = 0
     target: str | None = None
     data_dir: str | None = None
+    copies: int = 1
+    held_out: int = 0
+    name: str = ""
 
     @property
-    def size(self) -> int:
-        """Rows times trees, by which instances are ordered."""
-        return self.rows * self.trees
+    def kind(self) -> str:
+        """Data set, ensemble and what is special: ``diamonds, random forest``."""
+        data = PurePath(self.data).name.removesuffix(".gz").removesuffix(".csv")
+        return ", ".join(filter(None, (data, ENSEMBLE_NAMES[self.ensemble], self.name)))
+
+    @property
+    def grid(self) -> str:
+        """Rows times trees: ``1,145 × 100``."""
+        return f"{self.rows:,} × {self.trees * self.copies:,}"
+
+    def cut_to(self, rows: int) -> Instance:
+        """Return the instance on a data set of so many rows, its parts in the same proportions.
+
+        Raises
+        ------
+        StudyError
+            When no row is left to hold out.
+        """
+        share = min(1.0, rows / (self.rows + 2 * self.held_out))
+        held_out = math.floor(share * self.held_out)
+        if held_out == 0 < self.held_out:
+            raise StudyError(f"{self.data} has {rows} rows, too few to hold any out for testing")
+        return replace(self, rows=min(self.rows, rows - 2 * held_out), held_out=held_out)
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is solved at each α: by default Problem (1), layer pruning.
+
+    Attributes
+    ----------
+    polish
+        How the trees that are left are weighed anew, Problem (2); None for not at all.
+    joint
+        Whether depths and weights are chosen together instead, Problem (5), with the penalty
+        on the weights that ``polish`` says.
+    alpha2
+        That penalty, in units of the variance of y.
+    n_trees
+        How many trees polishing may leave; None for a price of ``alpha2`` for each.
+    """
+
+    polish: Polish | None = None
+    joint: bool = False
+    alpha2: float = 0.0
+    n_trees: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The method for people."""
+        if self.polish is None:
+            return "pruned"
+        if self.joint:
+            return "joint, ρ = 2" if self.polish == "ridge" else "joint, ρ = 0"
+        if self.polish == "ridge":
+            return "pruned, then ridge"
+        most = "best subset" if self.n_trees is None else f"best {self.n_trees} trees"
+        return f"pruned, then {most}"
+
+
+PRUNED = Method()
 
 
 @dataclass(frozen=True)
 class Call:
-    """What is run on instances: one problem, or a path of `PATH_VALUES` α.
+    """What is run on instances: one problem, or a path of α.
 
     Attributes
     ----------
@@ -60,28 +132,36 @@ class Call:
     task
         ``"solve"`` or ``"path"``.
     scope
-        Whether it runs on every instance of the grid or on the smallest only.
+        Whether it runs on every instance of a grid or on the smallest only.
+    method
+        What is solved.
+    values
+        Number of α of a path.
     """
 
     solver: str
     task: Task = "solve"
     scope: Scope = "every"
+    method: Method = PRUNED
+    values: int = PATH_VALUES
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: a call on an instance at one α, with its repeats and limits.
+    """One measurement: a call on an instance, with its repeats and limits.
 
     Attributes
     ----------
     alpha
-        In units of the variance of y.
+        In units of the variance of y; a path has its own.
     repeats
         Warm calls after the first, cold one.
     time_limit
         Seconds for build and solve of one call.
     threads
         Threads the solver may use.
+    method, values
+        As in `Call`.
     """
 
     instance: Instance
@@ -91,6 +171,14 @@ class Cell:
     repeats: int
     time_limit: float
     threads: int
+    method: Method = PRUNED
+    values: int = PATH_VALUES
+
+    @property
+    def name(self) -> str:
+        """What is run, for people."""
+        called = call_name(self.solver, self.task, self.values)
+        return called if self.method == PRUNED else f"{called}, {self.method.name}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the cell as nested plain values."""
@@ -99,30 +187,82 @@ class Cell:
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Cell:
         """Return the cell that `as_dict` wrote."""
-        return cls(**{**given, "instance": Instance(**given["instance"])})
+        own = {"instance": Instance(**given["instance"]), "method": Method(**given["method"])}
+        return cls(**{**given, **own})
 
 
 @dataclass(frozen=True)
-class Size:
-    """A grid and what is run on it.
+class Request:
+    """What a user asks a study for; None where the study decides.
 
     Attributes
     ----------
-    grid
-        (rows, trees) of each instance.
-    calls
-        What is run.
-    others
-        Where solvers run that no call names, so that new ones appear by themselves.
-    repeats, time_limit
-        As in `Cell`, where the user does not say otherwise.
+    size
+        Name of a size.
+    solvers
+        Labels to restrict the study to; empty for no restriction.
+    available
+        Names of the solvers that can run here.
+    data, target, data_dir, ensemble, seed
+        As in `Instance`.
+    alpha, repeats, time_limit, threads
+        As in `Cell`.
     """
 
-    grid: tuple[tuple[int, int], ...]
-    calls: tuple[Call, ...]
-    others: Scope
-    repeats: int
-    time_limit: float
+    size: str
+    solvers: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    data: str | None = None
+    target: str | None = None
+    data_dir: str | None = None
+    ensemble: str | None = None
+    alpha: float | None = None
+    repeats: int | None = None
+    time_limit: float | None = None
+    threads: int = 1
+    seed: int = 0
+
+    def cell(
+        self, instance: Instance, alpha: float, call: Call, repeats: int, time_limit: float
+    ) -> Cell:
+        """Return a cell with the study's repeats and limit, where the user has none."""
+        return Cell(
+            instance=instance,
+            alpha=alpha,
+            solver=call.solver,
+            task=call.task,
+            repeats=repeats if self.repeats is None else self.repeats,
+            time_limit=time_limit if self.time_limit is None else self.time_limit,
+            threads=self.threads,
+            method=call.method,
+            values=call.values,
+        )
+
+    def calls(
+        self, named: Iterable[Call], others: Scope, left_out: Iterable[str] = ()
+    ) -> list[Call]:
+        """Return which of a study's calls to run, and those the study does not know.
+
+        Parameters
+        ----------
+        named
+            The study's own calls.
+        others
+            Where solvers run that no call names, so that new ones appear by themselves.
+        left_out
+            Names of solvers that do not run unless asked for. A call that is asked for
+            runs on every instance.
+        """
+        calls = list(named)
+        if self.solvers:
+            known = [call for call in calls if call.solver in self.solvers]
+            solved = {call.solver for call in known if call.task == "solve"}
+            widened = [replace(c, scope="every") if c.task == "solve" else c for c in known]
+            return widened + [Call(label) for label in self.solvers if label not in solved]
+        seen = {solver_name(call.solver) for call in calls} | set(left_out)
+        return calls + [
+            Call(name, scope=others) for name in sorted(self.available) if name not in seen
+        ]
 
 
 @dataclass(frozen=True)
@@ -134,40 +274,26 @@ class Study:
     name, title
         What a user types, and what heads the tables.
     sizes
-        Sizes by name.
-    left_out
-        Solvers that are not run unless asked for, each with the reason.
+        Names of its sizes.
+    cells
+        What to measure for a request; instances may have more rows than there are.
+    report
+        What to say of the rows of a run.
+    defaults
+        What the request has where the user says nothing, by field of `Request`.
     """
 
     name: str
     title: str
-    sizes: dict[str, Size]
-    left_out: dict[str, str] = field(default_factory=dict)
+    sizes: tuple[str, ...]
+    cells: Callable[[Request], Iterable[Cell]]
+    report: Callable[[Run], Report]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
-    def calls(self, size: Size, available: Iterable[str], asked: Iterable[str] = ()) -> list[Call]:
-        """Return what to run.
-
-        Parameters
-        ----------
-        size
-            One of ``sizes``.
-        available
-            Names of the solvers that can run here.
-        asked
-            Labels to restrict the study to; empty for no restriction. A call that is asked
-            for runs on every instance; labels that the study does not know are added.
-        """
-        labels = list(dict.fromkeys(asked))
-        if labels:
-            known = [call for call in size.calls if call.solver in labels]
-            solved = {call.solver for call in known if call.task == "solve"}
-            added = [Call(label) for label in labels if label not in solved]
-            widened = [replace(c, scope="every") if c.task == "solve" else c for c in known]
-            return widened + added
-        names = set(available)
-        named = {_name(call.solver) for call in size.calls} | set(self.left_out)
-        calls = [call for call in size.calls if _name(call.solver) in names]
-        return calls + [Call(name, scope=size.others) for name in sorted(names - named)]
+    def request(self, **asked: Any) -> Request:
+        """Return a request with the study's defaults for what is None."""
+        given = {name: value for name, value in asked.items() if value is not None}
+        return Request(**{**self.defaults, **given})
 
 
 @dataclass(frozen=True)
@@ -196,78 +322,51 @@ class Plan:
             "study": self.study,
             "size": self.size,
             "title": self.title,
-            "alpha": first.alpha,
+            "alphas": list(dict.fromkeys(cell.alpha for cell in self.cells)),
             "repeats": first.repeats,
             "time_limit": first.time_limit,
             "threads": first.threads,
-            "path_values": PATH_VALUES,
+            "path_values": sorted({cell.values for cell in self.cells if cell.task == "path"}),
             "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
             "calls": [
-                {"solver": solver, "task": task}
-                for solver, task in dict.fromkeys((c.solver, c.task) for c in self.cells)
+                {"solver": solver, "task": task, "method": asdict(method)}
+                for solver, task, method in dict.fromkeys(
+                    (c.solver, c.task, c.method) for c in self.cells
+                )
             ],
         }
 
 
-def call_name(solver: str, task: str) -> str:
-    """Return what is run, for people: ``cbcd, path of 50 α``."""
-    return solver if task == "solve" else f"{solver}, path of {PATH_VALUES} α"
-
-
-def make_plan(
-    study: Study,
-    size_name: str,
-    model: Instance,
-    available_rows: int,
-    calls: Iterable[Call],
-    *,
-    alpha: float = 1.0,
-    repeats: int | None = None,
-    time_limit: float | None = None,
-    threads: int = 1,
-) -> Plan:
+def make_plan(study: Study, request: Request, rows_of: Callable[[Instance], int]) -> Plan:
     """Spell a study out.
 
     Parameters
     ----------
-    model
-        An instance whose data, kind, depth and seed all instances share.
-    available_rows
-        Rows of the data set; larger instances are cut to it.
-    calls
-        From `Study.calls`.
-    alpha, repeats, time_limit, threads
-        As in `Cell`; None for the size's own.
+    study, request
+        What to measure.
+    rows_of
+        Number of rows of an instance's data set; larger instances are cut to it.
 
     Raises
     ------
     StudyError
-        When no solver is left to run.
+        When no cell is left to run.
     """
-    size = study.sizes[size_name]
-    grid = dict.fromkeys((min(rows, available_rows), trees) for rows, trees in size.grid)
-    instances = sorted(
-        (replace(model, rows=rows, trees=trees) for rows, trees in grid),
-        key=lambda instance: instance.size,
-    )
-    cells = tuple(
-        Cell(
-            instance=instance,
-            alpha=alpha,
-            solver=call.solver,
-            task=call.task,
-            repeats=size.repeats if repeats is None else repeats,
-            time_limit=size.time_limit if time_limit is None else time_limit,
-            threads=threads,
-        )
-        for instance in instances
-        for call in calls
-        if call.scope == "every" or instance == instances[0]
-    )
+    by_instance: dict[Instance, dict[Cell, None]] = {}
+    for cell in study.cells(request):
+        instance = cell.instance.cut_to(rows_of(cell.instance))
+        by_instance.setdefault(instance, {})[replace(cell, instance=instance)] = None
+    cells = tuple(cell for group in by_instance.values() for cell in group)
     if not cells:
         raise StudyError(f"study {study.name}: no solver is available to run")
-    return Plan(study.name, size_name, study.title, cells)
+    return Plan(study.name, request.size, study.title, cells)
 
 
-def _name(label: str) -> str:
+def call_name(solver: str, task: str, values: int = PATH_VALUES) -> str:
+    """Return what is run, for people: ``cbcd, path of 50 α``."""
+    return solver if task == "solve" else f"{solver}, path of {values} α"
+
+
+def solver_name(label: str) -> str:
+    """Return the solver's name without its options."""
     return label.partition("[")[0].strip()

@@ -1,88 +1,86 @@
-"""`forestprune study`: plan, run, render and show a study."""
+"""`forestprune study`: plan, run, report and show a study."""
 
 from __future__ import annotations
 
 import contextlib
+from functools import cache
 from pathlib import Path
 
 from rich.console import Console
 
-from solvers import available_solvers
 from studies import datasets
-from studies.catalogue import checked_labels
+from studies.datasets import Dataset
 from studies.errors import StudyError, StudyInterrupted
 from studies.reporting.formats import plural
 from studies.reporting.progress import ProgressReporter
-from studies.reporting.render import render, show
+from studies.reporting.render import show, write
+from studies.reporting.report import Report, Run, collect
 from studies.running.records import RunFolder, cell_key, done_keys
 from studies.running.runner import run_plan
-from studies.spec import Instance, Plan, Study, make_plan
+from studies.spec import Instance, Plan, Request, Study, make_plan
 
 
 def run_study(
-    console: Console,
-    study: Study,
-    size: str,
-    model: Instance,
-    *,
-    asked: list[str],
-    alpha: float,
-    repeats: int | None,
-    time_limit: float | None,
-    threads: int,
-    out: Path | None,
-    fresh: bool,
+    console: Console, study: Study, request: Request, *, out: Path | None, fresh: bool
 ) -> None:
-    """Run what a run folder does not have yet, write its tables and figure, and show them.
+    """Run what a run folder does not have yet, write tables and figures, and show them.
 
     Parameters
     ----------
-    model
-        An instance with the data, kind and seed of all instances; its size does not matter.
-    asked
-        Solver labels to restrict the study to.
+    request
+        From `Study.request`.
     out
         The run folder; None for one in ``results`` named after what is run.
 
     Raises
     ------
-    StudyError, SolverError, InvalidInput
-        Before any work, when something asked for cannot be had; a StudyError also when
-        every cell failed.
+    StudyError, InvalidInput
+        Before any work, when something asked for cannot be had; a StudyError also at the
+        end, when every cell failed or the rows contradict each other.
     StudyInterrupted
-        On Ctrl-C, after tables and figure of what is there have been written.
+        On Ctrl-C, after tables and figures of what is there have been written.
     """
-    calls = study.calls(study.sizes[size], available_solvers(), checked_labels(asked))
-    dataset = datasets.load(model.data, target=model.target, data_dir=model.data_dir)
-    plan = make_plan(
-        study,
-        size,
-        model,
-        len(dataset.y),
-        calls,
-        alpha=alpha,
-        repeats=repeats,
-        time_limit=time_limit,
-        threads=threads,
-    )
-    folder = RunFolder(out or Path("results") / _name(study, size, model, dataset.name))
+    plan = make_plan(study, request, lambda instance: len(_dataset(instance).y))
+    folder = RunFolder(out or Path("results") / folder_name(study, request, plan))
     notice = folder.open(plan.settings(), fresh=fresh)
     try:
-        with ProgressReporter(console) as reporter:
+        with ProgressReporter(console, plan) as reporter:
             if notice:
                 reporter.notice(notice)
             run_plan(plan, folder, reporter)
-        run = render(folder)
+        run, report = _reported(study, folder)
         console.print(f"[bold]{plan.title}[/]")
-        show(run, console)
+        show(report, run, console)
     except KeyboardInterrupt:
         interruption = StudyInterrupted(_kept(plan, folder))
         with contextlib.suppress(KeyboardInterrupt):  # an impatient user's second Ctrl-C
-            render(folder)
+            _reported(study, folder)
         raise interruption from None
     console.print(f"tables, figure and rows are in {folder.path}", markup=False)
-    if all(row["status"] == "failed" for _, row in run.cells.values()):
+    if all(row["status"] == "failed" for _, row in run.cells):
         raise StudyError(f"every cell failed; the reasons are in {folder.path / 'table.md'}")
+    if report.violations:
+        raise StudyError(
+            f"{plural(len(report.violations), 'contradiction')} in the rows, the first: "
+            f"{report.violations[0]}; all are in {folder.path / 'table.md'}"
+        )
+
+
+def _reported(study: Study, folder: RunFolder) -> tuple[Run, Report]:
+    """Read the rows of a folder and write what the study makes of them."""
+    run = collect(folder.config(), folder.rows())
+    report = study.report(run)
+    write(report, run, folder.path)
+    return run, report
+
+
+def _dataset(instance: Instance) -> Dataset:
+    return _load(instance.data, instance.target, instance.data_dir)
+
+
+@cache
+def _load(data: str, target: str | None, data_dir: str | None) -> Dataset:
+    return datasets.load(data, target=target, data_dir=data_dir)
 
 
 def _kept(plan: Plan, folder: RunFolder) -> str:
@@ -94,11 +92,10 @@ def _kept(plan: Plan, folder: RunFolder) -> str:
     )
 
 
-def _name(study: Study, size: str, model: Instance, data: str) -> str:
-    """Return the folder's name; what differs from the defaults is in it."""
-    parts = [study.name, size]
-    if model.ensemble != "forest":
-        parts.append(model.ensemble)
-    if model.data != "diamonds":
-        parts.append(data)
-    return "-".join(parts)
+def folder_name(study: Study, request: Request, plan: Plan) -> str:
+    """Return the folder's name; what differs from the study's defaults is in it."""
+    dataset = _dataset(plan.cells[0].instance).name
+    asked = {"ensemble": request.ensemble, "data": request.data, "alpha": request.alpha}
+    written = {"ensemble": request.ensemble, "data": dataset, "alpha": f"alpha-{request.alpha}"}
+    differ = [name for name, value in asked.items() if value != study.defaults.get(name)]
+    return "-".join([study.name, request.size, *(str(written[name]) for name in differ)])

@@ -29,7 +29,7 @@ def forest(rows: tuple[Any, Any]) -> RandomForestRegressor:
 
 def test_it_predicts_what_the_problem_says(rows: tuple[Any, Any], forest: Any) -> None:
     X, y = rows
-    pruned = prune(forest, X, y, alpha=0.5)
+    pruned = prune(forest, X, y, alpha=0.5, polish=None)
     loss = float(((y - pruned.predict(X)) ** 2).mean())
     data = read_ensemble(forest).pruning_data(X, y)
     assert pruned.alpha == pytest.approx(0.5 * np.var(y))
@@ -50,10 +50,11 @@ def test_it_is_the_sum_of_what_the_sources_trees_say_at_each_depth(
         model = GradientBoostingRegressor(n_estimators=8, max_depth=4, random_state=0)
     model.fit(X, y if outputs == 1 else np.column_stack([y * o + X[:, o] for o in range(outputs)]))
     ensemble = read_ensemble(model)
-    solved = prune(ensemble, X, y if outputs == 1 else np.tile(y[:, None], outputs)).result
+    response = y if outputs == 1 else np.tile(y[:, None], outputs)
+    solved = prune(ensemble, X, response, polish=None).result
     depths = [tree.depth for tree in ensemble.trees]
     choice = np.array([0, 1, 2, 3, 0, depths[5], depths[6] - 1, 1])
-    beta = np.array([1.0, 1.0, 0.5, 2.0, 3.0, 1.0, -1.0, 1.0])
+    beta = np.array([0.0, 1.0, 0.5, 2.0, 0.0, 0.0, -1.0, 1.0])
     result = replace(solved, choice=choice, beta=beta)
     pruned = PrunedEnsemble.cut(ensemble, result, 1.0)
     scale = model.learning_rate if kind == "boosting" else 1 / 8
@@ -65,12 +66,15 @@ def test_it_is_the_sum_of_what_the_sources_trees_say_at_each_depth(
         expected = expected + scale * (root + factor * (source.tree_.value[nodes, :, 0] - root))
     given = pruned.predict(X).reshape(len(X), outputs)
     np.testing.assert_allclose(given, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
-    assert pruned.n_trees == 6
-    np.testing.assert_array_equal(pruned.depths, choice)
+    assert pruned.n_trees == 5
+    np.testing.assert_array_equal(pruned.depths, np.where(beta == 0.0, 0, choice))
+    np.testing.assert_array_equal(pruned.beta, beta)
+    assert "weights   -1 to 2\n" in pruned.summary()
 
 
 def test_counts(rows: tuple[Any, Any], forest: Any) -> None:
     pruned = prune(forest, *rows, alpha=1.0)
+    assert pruned.polishing is not None
     nodes = 0
     features: set[int] = set()
     for estimator, depth in zip(forest.estimators_, pruned.depths, strict=True):
@@ -94,7 +98,10 @@ def test_counts(rows: tuple[Any, Any], forest: Any) -> None:
 
 def test_a_huge_alpha_leaves_the_constant(rows: tuple[Any, Any], forest: Any) -> None:
     X, y = rows
-    empty = prune(forest, X, y, alpha=1e9)
+    with pytest.warns(UserWarning, match="no tree survives at alpha=1e\\+09"):
+        empty = prune(forest, X, y, alpha=1e9)
+    assert empty.polishing is None
+    assert "trees     0 of 30 (none: only its start is left)" in empty.summary()
     assert (empty.n_trees, empty.n_nodes, empty.features_used) == (0, 0, [])
     roots = np.mean([estimator.tree_.value[0, 0, 0] for estimator in forest.estimators_])
     np.testing.assert_allclose(empty.predict(X), roots)
@@ -105,7 +112,8 @@ def test_boosting_with_an_estimator_as_start(rows: tuple[Any, Any]) -> None:
     model = GradientBoostingRegressor(
         n_estimators=20, init=RandomForestRegressor(3, max_depth=2), random_state=0
     ).fit(X, y)
-    empty = prune(model, X, y, alpha=1e9)
+    with pytest.warns(UserWarning, match="no tree survives"):
+        empty = prune(model, X, y, alpha=1e9)
     # The trees' root means stay: they are not 0, since the start was fitted on a bootstrap.
     roots = 0.1 * sum(tree.tree_.value[0, 0, 0] for tree in model.estimators_[:, 0])
     np.testing.assert_allclose(empty.predict(X), model.init_.predict(X.to_numpy()) + roots)
@@ -132,10 +140,12 @@ def test_it_survives_pickling_without_its_source(rows: tuple[Any, Any], forest: 
     )
 
 
-def test_a_constant_response(rows: tuple[Any, Any]) -> None:
+@pytest.mark.parametrize("joint", [False, True])
+def test_a_constant_response(rows: tuple[Any, Any], joint: bool) -> None:
     X, _ = rows
     y = np.full(len(X), 4.0)
-    pruned = prune(RandomForestRegressor(3).fit(X, y), X, y, alpha=1.0)
+    with pytest.warns(UserWarning, match="no tree survives"):
+        pruned = prune(RandomForestRegressor(3).fit(X, y), X, y, alpha=1.0, joint=joint)
     assert pruned.n_nodes == 0
     np.testing.assert_array_equal(pruned.predict(X), y)
 
@@ -143,7 +153,7 @@ def test_a_constant_response(rows: tuple[Any, Any]) -> None:
 def test_a_list_of_weighted_trees_is_read_first(rows: tuple[Any, Any]) -> None:
     X, y = rows
     trees = [DecisionTreeRegressor(max_depth=k).fit(X, y) for k in (2, 4)]
-    pruned = prune(read_ensemble(trees, weights=[0.9, 0.1]), X, y, alpha=0.0)
+    pruned = prune(read_ensemble(trees, weights=[0.9, 0.1]), X, y, alpha=0.0, polish=None)
     assert pruned.depths.tolist() == [2, 4]
     np.testing.assert_allclose(
         pruned.predict(X), 0.9 * trees[0].predict(X) + 0.1 * trees[1].predict(X), rtol=1e-12
@@ -151,8 +161,10 @@ def test_a_list_of_weighted_trees_is_read_first(rows: tuple[Any, Any]) -> None:
 
 
 def test_a_summary_without_a_bound_says_so(rows: tuple[Any, Any], forest: Any) -> None:
-    pruned = prune(forest, *rows)
+    pruned = prune(forest, *rows, polish=None)
     assert "of the optimum (cbcd" in pruned.summary()
+    assert "polished" not in pruned.summary()
+    assert "weights" not in pruned.summary()
     unproven = replace(pruned, result=replace(pruned.result, bound=-np.inf))
     assert "without a proven bound (cbcd" in unproven.summary()
 

@@ -11,16 +11,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from studies.errors import StudyError
+from studies.reporting.report import Report, Run
 from studies.running.child import run_in_child
 from studies.running.records import RunFolder
-from studies.spec import Call, Size, Study, make_plan
-from studies.spec import Instance as StudyInstance
+from studies.spec import Call, Request, Study, make_plan
+from studies.table1.study import Size, size_cells
 
 PACKAGES = ("formulations", "solvers", "forestprune", "studies")
 
@@ -264,19 +266,31 @@ def _with_module(folder: Path, code: str) -> Path:
     return folder
 
 
+def no_report(run: Run) -> Report:
+    raise NotImplementedError(run)
+
+
 def a_study(**options: Any) -> Study:
-    size = {"others": "smallest", "repeats": 1, "time_limit": 5.0} | options
+    shape = {"others": "smallest", "repeats": 1, "time_limit": 5.0} | options
     calls = (Call("cbcd"), Call("ecos", scope="smallest"))
-    grid = ((50, 10), (20, 5), (80, 10))
-    return Study("s", "S", {"only": Size(grid, calls, **size)}, {"brute_force": "slow"})
+    size = Size(((50, 10), (20, 5), (80, 10)), calls, **shape)
+    defaults = {"data": "d", "ensemble": "forest", "alpha": 1.0}
+    return Study("s", "S", ("only",), lambda r: size_cells(size, r), no_report, defaults)
 
 
 def cells(
     study: Study, available: list[str], *asked: str, rows: int = 1000
 ) -> list[tuple[Any, ...]]:
-    calls = study.calls(study.sizes["only"], available, asked)
-    plan = make_plan(study, "only", StudyInstance("d", 0, 0), rows, calls)
+    request = study.request(size="only", available=tuple(available), solvers=asked)
+    plan = make_plan(study, request, lambda _: rows)
     return [(cell.instance.rows, cell.instance.trees, cell.solver) for cell in plan.cells]
+
+
+def test_what_a_user_asks_for_goes_before_the_study() -> None:
+    request = a_study().request(size="only", alpha=0.0, ensemble=None, time_limit=2.0)
+    assert request == Request("only", data="d", ensemble="forest", alpha=0.0, time_limit=2.0)
+    plan = make_plan(a_study(), replace(request, available=("cbcd",)), lambda _: 1000)
+    assert {(cell.alpha, cell.repeats, cell.time_limit) for cell in plan.cells} == {(0.0, 1, 2.0)}
 
 
 def test_new_solvers_are_in_a_study_by_themselves() -> None:
@@ -309,20 +323,20 @@ def test_a_study_without_solvers_is_refused() -> None:
         cells(a_study(), ["brute_force"])
 
 
-CONFIG = {"study": "table1", "title": "T", "alpha": 1.0, "calls": []}
+CONFIG = {"study": "table1", "title": "T", "alphas": [1.0], "calls": []}
 
 
 def test_a_folder_goes_on_with_other_solvers_but_not_with_other_settings(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     assert folder.open(CONFIG) is None
     assert folder.open({**CONFIG, "calls": [1]}) is None
-    with pytest.raises(StudyError, match=r"run with other alpha: 1\.0, not 2\.0.*--fresh"):
-        folder.open({**CONFIG, "alpha": 2.0})
+    with pytest.raises(StudyError, match=r"run with other alphas: \[1\.0\], not \[2\.0\].*--fresh"):
+        folder.open({**CONFIG, "alphas": [2.0]})
     folder.append({"kind": "environment", "versions": {}})
-    assert folder.open({**CONFIG, "alpha": 2.0}, fresh=True) is None
+    assert folder.open({**CONFIG, "alphas": [2.0]}, fresh=True) is None
     assert folder.rows() == []
     assert (tmp_path / "run" / "rows.jsonl.old").read_text().startswith('{"kind"')
-    assert json.loads((tmp_path / "run" / "config.json.old").read_text())["alpha"] == 1.0
+    assert json.loads((tmp_path / "run" / "config.json.old").read_text())["alphas"] == [1.0]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", "\x00"])

@@ -60,11 +60,6 @@ def factor(ratio: float) -> str:
     return f"{_fixed(ratio, 2)}×"
 
 
-def grid_cell(rows: int, trees: int) -> str:
-    """Write the size of an instance, as in ``1,145 × 100``."""
-    return f"{rows:,} × {trees:,}"
-
-
 def plural(count: int, word: str) -> str:
     """Write a count with its word, as in ``1 cell`` or ``3 cells``."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

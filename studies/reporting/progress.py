@@ -17,17 +17,22 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from studies.reporting.formats import grid_cell, percent, plural, seconds
+from studies.reporting.formats import percent, plural, seconds
 from studies.running.child import Outcome
 from studies.running.records import solve_times
-from studies.spec import ENSEMBLE_NAMES, Cell, Instance, call_name
+from studies.spec import ENSEMBLE_NAMES, Cell, Instance, Plan
 
 
 class ProgressReporter:
-    """Shows a run on a console; a context manager around it."""
+    """Shows a run on a console; a context manager around it.
 
-    def __init__(self, console: Console) -> None:
+    A cell is described by what differs between the cells of the plan.
+    """
+
+    def __init__(self, console: Console, plan: Plan) -> None:
         self._console = console
+        self._show_kind = len({cell.instance.kind for cell in plan.cells}) > 1
+        self._show_alpha = len({cell.alpha for cell in plan.cells}) > 1
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -65,36 +70,35 @@ class ProgressReporter:
 
     def preparing(self, instance: Instance) -> None:
         """Show that an instance is being fitted."""
-        size = grid_cell(instance.rows, instance.trees)
+        if self._show_kind:
+            self._print(Text(f"{instance.kind}, {instance.grid}", style="bold"))
         name = ENSEMBLE_NAMES[instance.ensemble]
-        self._progress.update(self._bar, description=f"{size}: fitting a {name}")
+        self._progress.update(self._bar, description=f"{instance.grid}: fitting a {name}")
 
     def running(self, cell: Cell) -> None:
         """Show the cell in flight."""
-        self._progress.update(self._bar, description=_description(cell))
+        self._progress.update(self._bar, description=self._description(cell))
 
     def finished(self, cell: Cell, outcome: Outcome) -> None:
         """Print the cell's line and move the bar."""
-        line = Text(f"{_description(cell):<52} ")
+        line = Text(f"{self._description(cell):<52} ")
         line.append(*_ending(cell, outcome))
         self._print(line)
         self._progress.advance(self._bar)
+
+    def _description(self, cell: Cell) -> str:
+        alpha = f"α = {cell.alpha:<6g}" if self._show_alpha else ""
+        return f"{cell.instance.grid:>14}  {alpha}{cell.name}"
 
     def _print(self, line: Text) -> None:
         self._console.print(line, soft_wrap=True)
 
 
-def _description(cell: Cell) -> str:
-    size = grid_cell(cell.instance.rows, cell.instance.trees)
-    return f"{size:>14}  {call_name(cell.solver, cell.task)}"
-
-
 def _ending(cell: Cell, outcome: Outcome) -> tuple[str, str]:
     """Return what became of a cell, and the style to print it in."""
+    gap = "" if outcome.get("gap") is None else f"   gap {percent(outcome['gap'])} %"
     if outcome["status"] == "ok":
-        time = f"{seconds(solve_times(outcome).median):>7} s"
-        gap = outcome["gap"]
-        return (time if gap is None else f"{time}   gap {percent(gap)} %"), "green"
+        return f"{seconds(solve_times(outcome).median):>7} s{gap}", "green"
     if outcome["status"] == "over_limit":
-        return f"> {seconds(cell.time_limit)} s", "yellow"
+        return f"> {seconds(cell.time_limit)} s{gap}", "yellow"
     return f"{outcome['status']}: {outcome['reason']}", "red"

@@ -1,9 +1,10 @@
-"""Tables in Markdown, LaTeX, CSV and on the terminal, rendered from a run's files."""
+"""Tables in Markdown, LaTeX, CSV and on the terminal, written from a report."""
 
 from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
@@ -11,27 +12,22 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from studies.errors import StudyError
-from studies.reporting.figure import draw_times
 from studies.reporting.formats import plural
-from studies.reporting.tables import (
-    REFERENCE,
-    Run,
-    Table,
-    collect,
-    columns_of,
-    detail_table,
-    notes,
-    summary_table,
-)
-from studies.running.records import RunFolder, build_times, solve_times
+from studies.reporting.report import Report, Run
+from studies.reporting.tables import Table
+from studies.running.records import build_times, solve_times
 
-_ON_TERMINAL = ("solver", "solve s", f"× {REFERENCE}", "objective", "± %", "gap %", "optimal")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "_": r"\_",
     "%": r"\%",
     "&": r"\&",
     "#": r"\#",
+    "$": r"\$",
+    "{": r"\{",
+    "}": r"\}",
+    "^": r"\^{}",
+    "~": r"\~{}",
     "×": r"$\times$",
     "±": r"$\pm$",
     "−": "$-$",
@@ -45,43 +41,38 @@ _LATEX = {
 }
 
 
-def render(folder: RunFolder) -> Run:
-    """Write ``table.md``, ``table.tex``, ``table.csv`` and ``figure.png`` from the rows.
-
-    Returns
-    -------
-    Run
-        What was read back, to be shown.
+def write(report: Report, run: Run, folder: Path) -> None:
+    """Write ``table.md``, ``table.tex``, ``table.csv`` and a ``.png`` for each figure.
 
     Raises
     ------
     StudyError
-        When the folder's files cannot be read or written.
+        When the files cannot be written.
     """
-    run = collect(folder.config(), folder.rows())
-    tables = [summary_table(run), detail_table(run)]
     try:
         for name, text in (
-            ("table.md", markdown_page(run.config["title"], tables, notes(run))),
-            ("table.tex", "\n".join(latex(table) for table in tables)),
+            ("table.md", markdown_page(run.config["title"], report)),
+            ("table.tex", "\n".join(latex(table) for table in report.tables)),
             ("table.csv", comma_separated(run)),
         ):
-            (folder.path / name).write_text(text, encoding="utf-8")
-        draw_times(run, folder.path / "figure.png")
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, figure in report.figures.items():
+            figure.savefig(folder / f"{name}.png")
     except OSError as error:
-        raise StudyError(f"cannot write to {folder.path}: {error.strerror or error}") from None
-    return run
+        raise StudyError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
-def show(run: Run, console: Console) -> None:
-    """Print the tables on the terminal."""
-    details = detail_table(run)
-    console.print(terminal_table(columns_of(details, _ON_TERMINAL)))
-    if len(run.instances) > 1:
-        console.print(terminal_table(summary_table(run)))
-    failed = sum(row["status"] == "failed" for _, row in run.cells.values())
+def show(report: Report, run: Run, console: Console) -> None:
+    """Print the tables and the conclusion on the terminal."""
+    for table in report.shown:
+        console.print(terminal_table(table))
+    failed = sum(row["status"] == "failed" for _, row in run.cells)
     if failed:
         console.print(f"[red]{plural(failed, 'cell')} failed[/]: the reasons are in table.md")
+    if report.conclusion:
+        console.print(Text(report.conclusion, style="bold"), soft_wrap=True)
+    for violation in report.violations:
+        console.print(Text(f"WRONG: {violation}", style="bold red"), soft_wrap=True)
 
 
 def terminal_table(table: Table, *, numbers: bool = True) -> RichTable:
@@ -99,12 +90,13 @@ def terminal_table(table: Table, *, numbers: bool = True) -> RichTable:
     return shown
 
 
-def markdown_page(title: str, tables: list[Table], remarks: list[str]) -> str:
-    """Return tables and remarks as a Markdown page."""
-    parts = [f"# {title}"]
-    parts += [f"**{table.caption}**\n\n{markdown(table)}" for table in tables]
-    parts.append("\n".join(f"- {remark}" for remark in remarks))
-    return "\n\n".join(parts) + "\n"
+def markdown_page(title: str, report: Report) -> str:
+    """Return a report as a Markdown page."""
+    parts = [f"# {title}", report.conclusion]
+    parts += [f"**WRONG: {violation}**" for violation in report.violations]
+    parts += [f"**{table.caption}**\n\n{markdown(table)}" for table in report.tables]
+    parts.append("\n".join(f"- {note}" for note in report.notes))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def markdown(table: Table, *, numbers: bool = True) -> str:
@@ -122,7 +114,8 @@ def markdown(table: Table, *, numbers: bool = True) -> str:
         for place, row in enumerate(group.rows):
             title = f"**{group.title}**" if place == 0 else ""
             lines.append((title, *row) if titled else row)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    escaped = ([entry.replace("|", r"\|") for entry in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
 def latex(table: Table) -> str:
@@ -144,7 +137,7 @@ def latex(table: Table) -> str:
 
 def comma_separated(run: Run) -> str:
     """Return one line for each cell, with all digits, for other programs."""
-    lines = [_flat(cell.as_dict(), row) for cell, row in run.cells.values()]
+    lines = [_flat(cell.as_dict(), row) for cell, row in run.cells]
     text = io.StringIO()
     if lines:
         writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
@@ -173,8 +166,10 @@ def _flat(cell: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
                 "objective",
                 "bound",
                 "gap",
+                "bound_source",
                 "guarantee",
                 "termination",
+                "search_nodes",
                 "kept_trees",
                 "kept_nodes",
                 "peak_mb",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,17 +13,20 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
-from forestprune import pruning_data
+from forestprune import TreeEnsemble, pruning_data, read_ensemble
 from studies import datasets
 from studies.running.child import Save
+from studies.running.held_out import HeldOut
 from studies.running.machine import now, peak_megabytes
 from studies.spec import Instance
 
 LEARNING_RATE = 0.1
 
+Part = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
 
 def prepare(request: dict[str, Any], save: Save) -> None:
-    """Write an instance's pruning data to a file; save the times it took.
+    """Write an instance's pruning data to a file, and what is held out; save times and errors.
 
     Parameters
     ----------
@@ -32,15 +36,22 @@ def prepare(request: dict[str, Any], save: Save) -> None:
         Takes the outcome.
     """
     instance = Instance(**request["instance"])
-    X, y = training_rows(instance)
+    parts = rows_of(instance)
+    X, y = parts.pop("train")
     model = new_model(instance.ensemble, instance.trees, instance.depth, instance.seed)
     begin = perf_counter()
     model.fit(X, y)
     fitted = perf_counter()
-    data = pruning_data(model, X, y)
+    ensemble = repeated(model, instance.copies)
+    data = pruning_data(ensemble, X, y)
     built = perf_counter()
     with Path(request["path"]).open("wb") as file:
         pickle.dump(data, file, pickle.HIGHEST_PROTOCOL)
+    full: dict[str, float] = {}
+    if parts:
+        held_out = HeldOut(ensemble, parts)
+        held_out.write(Path(request["path"]))
+        full = held_out.errors(ensemble)
     save(
         {
             "status": "ok",
@@ -48,25 +59,48 @@ def prepare(request: dict[str, Any], save: Save) -> None:
             "fit_threads": getattr(model, "n_jobs", None) or 1,
             "build_seconds": built - fitted,
             "nodes": int(data.node_start[-1]),
+            "trees": data.n_trees,
+            "full": full,
             "peak_mb": peak_megabytes(),
             "finished": now(),
         }
     )
 
 
-def training_rows(
-    instance: Instance,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the instance's rows (m, features) and standardised response (m,).
+def repeated(model: Any, copies: int) -> TreeEnsemble:
+    """Return a fitted ensemble in which each tree occurs so often, with the same predictions."""
+    ensemble = read_ensemble(model)
+    return replace(
+        ensemble,
+        trees=ensemble.trees * copies,
+        scale=np.tile(ensemble.scale / copies, copies),
+    )
 
-    The response has mean 0 and variance 1 on these rows, as in the ForestPrune paper; one
-    that is constant is only centred.
+
+def rows_of(instance: Instance) -> dict[str, Part]:
+    """Return the instance's rows (m, features) and responses (m,) by the names of the parts.
+
+    The response has mean 0 and variance 1 on the training rows, as in the ForestPrune paper;
+    one that is constant is only centred. Other rows are no part of that: their response is
+    shifted and scaled by what the training rows say.
+
+    Returns
+    -------
+    dict
+        ``train``, and ``validation`` and ``test`` where rows are held out.
     """
     data = datasets.load(instance.data, target=instance.target, data_dir=instance.data_dir)
-    order = np.random.default_rng(instance.seed).permutation(len(data.y))[: instance.rows]
-    y = np.asarray(data.y, dtype=np.float64)[order]
-    deviation = float(y.std())
-    return np.asarray(data.X)[order], (y - y.mean()) / (deviation if deviation > 0.0 else 1.0)
+    sizes = {"train": instance.rows, "validation": instance.held_out, "test": instance.held_out}
+    order = np.random.default_rng(instance.seed).permutation(len(data.y))
+    places = np.split(order, np.cumsum(list(sizes.values())))
+    X, y = np.asarray(data.X), np.asarray(data.y, dtype=np.float64)
+    train = y[places[0]]
+    mean, deviation = float(train.mean()), float(train.std())
+    return {
+        name: (X[place], (y[place] - mean) / (deviation if deviation > 0.0 else 1.0))
+        for name, place in zip(sizes, places, strict=False)
+        if len(place)
+    }
 
 
 def new_model(

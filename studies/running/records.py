@@ -94,7 +94,7 @@ class RunFolder:
         """
         try:
             config: dict[str, Any] = json.loads(self.config_path.read_text(encoding="utf-8"))
-            config["title"], config["study"], config["alpha"]
+            config["title"], config["study"], config["alphas"]
         except (OSError, ValueError, TypeError, KeyError):
             raise StudyError(
                 f"{self.config_path} is not the configuration of a study; choose another --out, "
@@ -147,12 +147,13 @@ def done_keys(rows: list[Row]) -> set[str]:
 
 
 def latest_cells(rows: list[Row]) -> list[tuple[Cell, Row]]:
-    """Return the last row of each instance, α, task and solver, in the order of running."""
+    """Return the last row of each instance, α, call and method, in the order of running."""
     latest: dict[tuple[Any, ...], tuple[Cell, Row]] = {}
     for row in rows:
         if row["kind"] == "cell":
             cell = Cell.from_dict(row["cell"])
-            latest[cell.instance, cell.alpha, cell.task, cell.solver] = cell, row
+            key = cell.instance, cell.alpha, cell.task, cell.solver, cell.method, cell.values
+            latest[key] = cell, row
     return list(latest.values())
 
 

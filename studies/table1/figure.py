@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from studies.reporting.tables import Run
+from studies.reporting.style import COLOURS, INK, MARKERS, for_text, new_figure, number, plain
 from studies.running.records import solve_times
-from studies.spec import ENSEMBLE_NAMES, call_name
+from studies.spec import ENSEMBLE_NAMES, call_name, solver_name
+from studies.table1.tables import Grid
 
-# Okabe and Ito (2008): distinct for all common forms of colour blindness.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "D", "^", "v", "P")
-_INK, _GRID = "#333333", "#DDDDDD"
 _LINE_POINTS = 13.0
 
 # Solvers that passed the time limit are drawn above it, each in a lane of its own.
@@ -50,30 +44,29 @@ class Series:
     points: tuple[Point, ...]
 
 
-def draw_times(run: Run, path: Path) -> None:
-    """Draw a run's solve times on logarithmic axes and write them to a file."""
-    series = _series(run)
+def draw_times(grid: Grid) -> Figure:
+    """Draw a run's solve times on logarithmic axes."""
+    series = _series(grid)
     trees = sorted({point.trees for item in series for point in item.points}) or [0]
-    figure = Figure(figsize=(4.6 + 3.4 * len(trees), 4.8), dpi=160, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(4.6 + 3.4 * len(trees), 4.8)
     panels = figure.subplots(1, len(trees), sharey=True, squeeze=False)[0]
     for panel, count in zip(panels, trees, strict=True):
         _draw_panel(panel, count, series)
-    panels[0].set_ylabel("seconds to solve", color=_INK)
-    figure.suptitle(_title(run), x=0.01, ha="left", color=_INK, fontsize=11)
-    _draw_limit(panels, run, series)
+    panels[0].set_ylabel("seconds to solve", color=INK)
+    figure.suptitle(_title(grid), x=0.01, ha="left", color=INK, fontsize=11)
+    _draw_limit(panels, grid, series)
     if len(trees) == 1:
         figure.draw_without_rendering()  # so that the axes know where their points lie
         _name_beside_points(panels[0], series)
     else:
         _name_in_legend(figure, series)
-    figure.savefig(path)
+    return figure
 
 
-def _title(run: Run) -> str:
-    if not run.instances:
+def _title(grid: Grid) -> str:
+    if not grid.instances:
         return "no cell has finished yet"
-    first, alpha = run.instances[0], run.config["alpha"]
+    first, alpha = grid.instances[0], grid.run.config["alphas"][0]
     return f"{ENSEMBLE_NAMES[first.ensemble]} of depth {first.depth}, {first.data}, α = {alpha:g}"
 
 
@@ -87,7 +80,7 @@ def _name_in_legend(figure: Figure, series: list[Series]) -> None:
         [item.name for item in ordered],
         loc="outside right center",
         frameon=False,
-        labelcolor=_INK,
+        labelcolor=INK,
         fontsize=10,
         handlelength=2.8,
         labelspacing=0.9,
@@ -110,7 +103,7 @@ def _name_beside_points(panel: Axes, series: list[Series]) -> None:
                 xytext=(9, shift),
                 textcoords="offset points",
                 va="center",
-                color=_for_text(item.colour),
+                color=for_text(item.colour),
                 fontsize=9.5,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
                 annotation_clip=False,
@@ -131,23 +124,23 @@ def _apart(heights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return placed
 
 
-def _series(run: Run) -> list[Series]:
+def _series(grid: Grid) -> list[Series]:
     """Return what can be drawn: colours go with solvers, markers and dashes with variants."""
-    names = list(dict.fromkeys(_solver(solver) for solver, _ in run.calls))
+    names = list(dict.fromkeys(solver_name(solver) for solver, _ in grid.calls))
     variants: dict[str, int] = {}
     found: list[Series] = []
     lanes = 0
-    for solver, task in run.calls:
-        name = _solver(solver)
+    for solver, task in grid.calls:
+        name = solver_name(solver)
         variant = variants[name] = variants.get(name, -1) + 1
-        points = tuple(_points(run, solver, task, _LANE ** (lanes + 1)))
+        points = tuple(_points(grid, solver, task, _LANE ** (lanes + 1)))
         if points:
             lanes += any(point.over_limit for point in points)
             found.append(
                 Series(
                     name=call_name(solver, task),
-                    colour=_COLOURS[names.index(name) % len(_COLOURS)],
-                    marker=_MARKERS[variant % len(_MARKERS)],
+                    colour=COLOURS[names.index(name) % len(COLOURS)],
+                    marker=MARKERS[variant % len(MARKERS)],
                     dashes="--" if task == "path" else ("-", ":", "-.")[min(variant, 2)],
                     points=points,
                 )
@@ -155,10 +148,10 @@ def _series(run: Run) -> list[Series]:
     return found
 
 
-def _points(run: Run, solver: str, task: str, beyond: float) -> Iterable[Point]:
+def _points(grid: Grid, solver: str, task: str, beyond: float) -> Iterable[Point]:
     """Yield measurements; one past the limit stands at this factor above it."""
-    for instance in run.instances:
-        cell, row = run.cells.get((instance, solver, task), (None, {"status": "absent"}))
+    for instance in grid.instances:
+        cell, row = grid.cells.get((instance, solver, task), (None, {"status": "absent"}))
         if cell is not None and row["status"] == "over_limit":
             yield Point(instance.trees, instance.rows, beyond * cell.time_limit, over_limit=True)
         elif row["status"] == "ok":
@@ -197,34 +190,28 @@ def _draw_panel(panel: Axes, trees: int, series: list[Series]) -> None:
     panel.set_yscale("log")
     panel.xaxis.set_major_locator(FixedLocator(rows))
     panel.xaxis.set_minor_locator(NullLocator())
-    panel.xaxis.set_major_formatter(FuncFormatter(_number))
-    panel.yaxis.set_major_formatter(FuncFormatter(_number))
+    panel.xaxis.set_major_formatter(FuncFormatter(number))
+    panel.yaxis.set_major_formatter(FuncFormatter(number))
     panel.margins(x=0.12, y=0.08)
-    panel.set_xlabel("rows", color=_INK)
-    panel.set_title(f"{trees:,} trees", color=_INK, fontsize=11, fontweight="bold")
-    panel.grid(color=_GRID, linewidth=0.7)
-    panel.set_axisbelow(True)
-    panel.tick_params(colors=_INK, which="both", length=0)
-    for side in panel.spines.values():
-        side.set_visible(False)
+    panel.set_xlabel("rows", color=INK)
+    panel.set_title(f"{trees:,} trees", color=INK, fontsize=11, fontweight="bold")
+    plain(panel)
 
 
-def _draw_limit(panels: Iterable[Axes], run: Run, series: list[Series]) -> None:
+def _draw_limit(panels: Iterable[Axes], grid: Grid, series: list[Series]) -> None:
     """Draw the time limit, and shade what is beyond, where a solver passed it."""
     beyond = [p.seconds for item in series for p in item.points if p.over_limit]
     if not beyond:
         return
     top = _LANE * max(beyond)
-    for limit in {cell.time_limit for cell, _ in run.cells.values()}:
+    for limit in {cell.time_limit for cell, _ in grid.cells.values()}:
         for panel in panels:
             # Heights beyond the limit mean nothing, so they have no numbers.
             panel.yaxis.set_major_formatter(
-                FuncFormatter(
-                    lambda value, _, limit=limit: _number(value) if value <= limit else ""
-                )
+                FuncFormatter(lambda value, _, limit=limit: number(value) if value <= limit else "")
             )
             panel.axhspan(limit, top, color="#F3F3F3", linewidth=0.0, zorder=0)
-            panel.axhline(limit, color=_INK, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
+            panel.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
             panel.annotate(
                 f"over {limit:g} s",
                 (1.0, top),
@@ -233,19 +220,5 @@ def _draw_limit(panels: Iterable[Axes], run: Run, series: list[Series]) -> None:
                 textcoords="offset points",
                 ha="right",
                 fontsize=8.5,
-                color=_INK,
+                color=INK,
             )
-
-
-def _for_text(colour: str) -> str:
-    """Return a colour dark enough to be read on white."""
-    red, green, blue = to_rgb(colour)
-    return to_hex((0.78 * red, 0.78 * green, 0.78 * blue))
-
-
-def _number(value: float, _: object = None) -> str:
-    return f"{value:,.10g}"
-
-
-def _solver(label: str) -> str:
-    return label.partition("[")[0]

@@ -1,0 +1,86 @@
+"""The rows of a run read back, and what a study says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from studies.reporting.tables import Table
+from studies.running.records import Row, latest_cells
+from studies.spec import Cell, Instance
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder holds.
+
+    Attributes
+    ----------
+    cells
+        The latest measurement of each cell, in the order of running.
+    environment
+        Of the latest start.
+    preparations
+        How each instance was fitted and built.
+    """
+
+    config: dict[str, Any]
+    cells: tuple[tuple[Cell, Row], ...]
+    environment: dict[str, Any]
+    preparations: dict[Instance, Row]
+
+
+def collect(config: dict[str, Any], rows: list[Row]) -> Run:
+    """Sort the rows of a run folder; the latest of each cell counts."""
+    return Run(
+        config=config,
+        cells=tuple(latest_cells(rows)),
+        environment=next(
+            (row for row in reversed(rows) if row["kind"] == "environment"), {"versions": {}}
+        ),
+        preparations={
+            Instance(**row["instance"]): row
+            for row in rows
+            if row["kind"] == "instance" and row["status"] == "ok"
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a study makes of a run.
+
+    Attributes
+    ----------
+    tables
+        All tables.
+    shown
+        Those for the terminal.
+    notes
+        What a reader of the tables must know, one sentence or so each.
+    figures
+        By the names of their files, without an ending.
+    conclusion
+        The run in one sentence.
+    violations
+        What must not be, one sentence each: the command ends with an error.
+    """
+
+    tables: tuple[Table, ...]
+    shown: tuple[Table, ...]
+    notes: tuple[str, ...]
+    figures: dict[str, Figure] = field(default_factory=dict)
+    conclusion: str = ""
+    violations: tuple[str, ...] = ()
+
+
+def machine_note(run: Run) -> str:
+    """Return the machine and the versions, as a sentence."""
+    versions = ", ".join(f"{name} {v}" for name, v in run.environment["versions"].items())
+    threads = sorted({cell.threads for cell, _ in run.cells})
+    return (
+        f"{run.environment.get('cpu', 'unknown processor')}, threads per solver: "
+        f"{', '.join(map(str, threads))}; Python {run.environment.get('python', '?')}, {versions}."
+    )

@@ -1,0 +1,59 @@
+"""Rows that an ensemble was not fitted on, and its errors there."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forestprune import PrunedEnsemble, TreeEnsemble
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """An ensemble with validation and test rows.
+
+    Attributes
+    ----------
+    ensemble
+        As it was fitted.
+    parts
+        By name, rows (m, features) and response (m,), in the units of the training rows.
+    """
+
+    ensemble: TreeEnsemble
+    parts: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+
+    def errors(self, model: TreeEnsemble | PrunedEnsemble) -> dict[str, float]:
+        """Return the mean squared error ``…_mse`` and ``…_r2`` of a model on each part.
+
+        R² is 1 − MSE / variance of the response on the part, and 0 where that is constant.
+        """
+        found = {}
+        for name, (X, y) in self.parts.items():
+            error = float(np.mean((y - model.predict(X)) ** 2))
+            variance = float(y.var())
+            found[f"{name}_mse"] = error
+            found[f"{name}_r2"] = 1.0 - error / variance if variance > 0.0 else 0.0
+        return found
+
+    def write(self, data_path: Path) -> None:
+        """Write it beside the file with the pruning data of the training rows."""
+        with _beside(data_path).open("wb") as file:
+            pickle.dump(self, file, pickle.HIGHEST_PROTOCOL)
+
+    @classmethod
+    def read(cls, data_path: Path) -> HeldOut:
+        """Return what `write` wrote."""
+        with _beside(data_path).open("rb") as file:
+            found: Any = pickle.load(file)
+        assert isinstance(found, cls)
+        return found
+
+
+def _beside(data_path: Path) -> Path:
+    return data_path.with_name(f"{data_path.stem}-held-out{data_path.suffix}")

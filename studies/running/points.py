@@ -1,0 +1,71 @@
+"""What is kept of each α of a path: size, proof, time and errors, as plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from formulations import JointPruning
+from studies.running.held_out import HeldOut
+from studies.running.methods import Solved
+from studies.spec import Method
+
+Point = dict[str, Any]
+
+
+def points_of(along: Iterable[Solved], method: Method, held_out: HeldOut | None) -> list[Point]:
+    """Return a point for each α with a choice, in the order of the path.
+
+    Objective, bound and gap are those of the last step, in units of y², and ``pruning_gap``
+    that of the first; numbers that do not exist are None. ``joint_objective`` is what
+    Problem (5) with a ridge makes of the point. ``seconds`` are those of both steps.
+
+    Parameters
+    ----------
+    held_out
+        Rows whose errors are wanted too.
+    """
+    return [_point(item, method, held_out) for item in along if item.last[1].choice is not None]
+
+
+def _point(solved: Solved, method: Method, held_out: HeldOut | None) -> Point:
+    problem, result = solved.last
+    assert result.choice is not None
+    data = problem.data
+    point = {
+        "alpha": solved.alpha / data.y_variance if data.y_variance > 0.0 else solved.alpha,
+        "objective": _finite(result.objective),
+        "bound": _finite(result.bound),
+        "gap": _finite(result.gap),
+        "bound_source": str(result.bound_source),
+        "guarantee": str(result.guarantee),
+        "pruning_gap": _finite(solved.result.gap),
+        "joint_objective": _joint_objective(solved, method),
+        "train_mse": problem.loss(result.choice, result.beta),
+        "trees": problem.kept_trees(result.choice, result.beta),
+        "nodes": problem.kept_nodes(result.choice, result.beta),
+        "seconds": sum(step.build_seconds + step.solve_seconds for step in solved.results),
+    }
+    if held_out is not None:
+        point |= held_out.errors(solved.ensemble(held_out.ensemble))
+    return point
+
+
+def _joint_objective(solved: Solved, method: Method) -> float | None:
+    """Return the objective of Problem (5), ρ = 2, with the method's α₂; None for ρ = 0."""
+    if method.polish != "ridge":
+        return None
+    _, result = solved.last
+    assert result.choice is not None
+    assert result.beta is not None
+    data = solved.problem.data
+    problem = JointPruning(data, solved.alpha, method.alpha2 * data.y_variance)
+    # Fixed coefficients are ones for removed trees too.
+    return problem.objective(result.choice, np.where(result.choice > 0, result.beta, 0.0))
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
