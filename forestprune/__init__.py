@@ -25,6 +25,7 @@ from formulations import (
     Polishing,
     PruningData,
     SubtreePruning,
+    cut_trees,
     load_problem,
     save_problem,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "TreeEnsemble",
     "available_solvers",
     "capability_table",
+    "cut_trees",
     "export_problem",
     "load_problem",
     "plot_path",

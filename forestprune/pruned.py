@@ -10,6 +10,7 @@ import numpy as np
 from forestprune.ensemble import TreeEnsemble
 from formulations import InvalidInput, Polishing
 from formulations.arrays import FloatArray, IntArray, frozen
+from formulations.base import nodes_to_depth
 from solvers import Result
 
 
@@ -25,7 +26,7 @@ class PrunedEnsemble:
     model
         The kept trees, cut.
     depths
-        (n,) the depth at which each tree of the source was cut, 0 for a tree that was dropped.
+        (n,) the depth of what is left of each tree of the source, 0 for a tree that was dropped.
     source_nodes
         Number of nodes of the source, roots counted.
     alpha
@@ -38,6 +39,8 @@ class PrunedEnsemble:
     validation
         Mean squared errors on validation rows, ``(unpolished, polished)``, where they decided
         whether to polish.
+    max_nodes
+        The number of nodes asked for, where α was searched for.
     """
 
     model: TreeEnsemble
@@ -47,6 +50,7 @@ class PrunedEnsemble:
     result: Result
     polishing: Result | None = None
     validation: tuple[float, float] | None = None
+    max_nodes: int | None = None
 
     @classmethod
     def cut(cls, source: TreeEnsemble, result: Result, alpha: float) -> PrunedEnsemble:
@@ -57,17 +61,37 @@ class PrunedEnsemble:
         source
             The ensemble that the problem's data comes from.
         result
-            A result with a choice.
+            A result with a choice: a depth for each tree, or a mark for each node.
         alpha
             The α of the problem, in units of y².
+
+        Raises
+        ------
+        InvalidInput
+            When the choice has neither the number of the source's trees nor of its nodes.
         """
         assert result.choice is not None
         assert result.beta is not None
-        depths = np.where(result.beta != 0.0, result.choice, 0)
-        kept = np.flatnonzero(depths)
+        by_depth = len(result.choice) == source.n_trees
+        if not by_depth and len(result.choice) != source.n_nodes:
+            raise InvalidInput(
+                f"result must be about the source's {source.n_trees} trees or {source.n_nodes} "
+                f"nodes, its choice has {len(result.choice)} entries"
+            )
+        starts = np.cumsum([0, *(tree.n_nodes for tree in source.trees)])
+        depths = np.zeros(source.n_trees, dtype=np.int64)
+        trees = []
+        for i in np.flatnonzero(result.beta).tolist():
+            tree = source.trees[i]
+            kept = tree.layer <= result.choice[i]
+            if not by_depth:
+                kept = result.choice[starts[i] : starts[i + 1]] > 0
+            depths[i] = tree.layer[kept].max(initial=0)
+            if depths[i] > 0:
+                trees.append(tree.keep(kept))
         model = TreeEnsemble(
-            trees=tuple(source.trees[i].cut(int(depths[i])) for i in kept),
-            scale=frozen((source.scale * result.beta)[kept]),
+            trees=tuple(trees),
+            scale=frozen((source.scale * result.beta)[depths > 0]),
             constant=source.constant,
             init=source.init,
             n_features=source.n_features,
@@ -85,8 +109,8 @@ class PrunedEnsemble:
         Parameters
         ----------
         problem
-            The polishing problem: on data of the source, with this ensemble's ``depths`` as
-            its choice.
+            The polishing problem, with this ensemble's ``depths`` as its choice: on data of the
+            source or, where subtrees were chosen, of the source cut (`cut_trees`).
         result
             A result with coefficients.
 
@@ -99,8 +123,13 @@ class PrunedEnsemble:
         assert result.beta is not None
         if self.polishing is not None:
             raise InvalidInput("the ensemble is polished already: polish the unpolished one")
-        if not np.array_equal(problem.full(), self.depths):
-            raise InvalidInput("problem must polish the trees of this ensemble: choice=depths")
+        # No other trees of these depths, cut from the same ones by layers, have as few nodes.
+        same = np.array_equal(problem.full(), self.depths)
+        if not same or nodes_to_depth(problem.data, problem.full()) != self.n_nodes:
+            raise InvalidInput(
+                "problem must polish the trees of this ensemble: choice=depths, and where "
+                "subtrees were chosen on cut_trees(data, result.choice)"
+            )
         beta = result.beta[self.depths > 0]
         kept = np.flatnonzero(beta)
         model = replace(
@@ -136,6 +165,11 @@ class PrunedEnsemble:
         return np.where(self.depths > 0, last.beta, 0.0)
 
     @property
+    def by_depth(self) -> bool:
+        """Whether every tree was cut at one depth, and not to a subtree."""
+        return self.result.choice is not None and len(self.result.choice) == len(self.depths)
+
+    @property
     def n_trees(self) -> int:
         """Number of kept trees."""
         return self.model.n_trees
@@ -166,10 +200,12 @@ class PrunedEnsemble:
         """Return a few lines for people."""
         kept = self.depths[self.depths > 0]
         depth = f"{kept.mean():.1f} of mean depth" if len(kept) else "none: only its start is left"
+        limit = "" if self.max_nodes is None else f", at most {self.max_nodes} asked for"
+        parts = "" if self.by_depth else " to subtrees"
         lines = [
-            f"{self.model.source} pruned at α = {self.alpha:.4g} (units of y²)",
+            f"{self.model.source} pruned{parts} at α = {self.alpha:.4g} (units of y²)",
             f"trees     {self.n_trees} of {len(self.depths)} ({depth})",
-            f"nodes     {self.n_nodes} of {self.source_nodes} ({self.compactness:.2%})",
+            f"nodes     {self.n_nodes} of {self.source_nodes} ({self.compactness:.2%}){limit}",
             f"features  {self.n_features_used} of {self.model.n_features}",
         ]
         weights = self.beta[self.depths > 0]

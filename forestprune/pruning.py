@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forestprune.budget import BudgetSearch, smallest_tree
 from forestprune.ensemble import TreeEnsemble
 from forestprune.pruned import PrunedEnsemble
 from forestprune.readers import read_ensemble
@@ -19,9 +20,11 @@ from formulations import (
     LayerPruning,
     Polishing,
     PruningData,
+    SubtreePruning,
+    cut_trees,
 )
 from formulations.arrays import FloatArray, finite_floats, non_negative_number
-from formulations.weights import LayerWeights
+from formulations.weights import LayerWeights, NodeWeights
 from solvers import EngineFailure, Result, make_solver, solve
 
 # How many trees a person can read.
@@ -66,8 +69,10 @@ def prune(
     X: Any,
     y: npt.ArrayLike,
     *,
-    alpha: float = 1.0,
-    weights: LayerWeights = "nodes",
+    shape: str = "depth",
+    alpha: float | None = None,
+    max_nodes: int | None = None,
+    weights: LayerWeights | NodeWeights = "nodes",
     solver: str = "cbcd",
     polish: str | None = "ridge",
     alpha2: float | None = None,
@@ -78,10 +83,11 @@ def prune(
     sample_weight: npt.ArrayLike | None = None,
     **solve_options: Any,
 ) -> PrunedEnsemble:
-    """Prune the depth layers of a fitted ensemble, and weigh the trees that are left anew.
+    """Prune the trees of a fitted ensemble, and weigh those that are left anew.
 
-    First Problem (1) is solved: how deep every tree remains. Then Problem (2): the weights of
-    these trees, called polishing. Or both at once, which is Problem (5).
+    First Problem (1) is solved: how deep every tree remains, or which of its subtrees. Then
+    Problem (2): the weights of these trees, called polishing. Or both at once, which is
+    Problem (5).
 
     Parameters
     ----------
@@ -89,13 +95,21 @@ def prune(
         A fitted ensemble that `read_ensemble` takes.
     X, y
         (m, features) rows and (m,) or (m, q) response to prune on, usually those of the fit.
+    shape
+        ``"depth"``: every tree is cut at one depth. ``"subtree"``: every branch where it serves
+        best, so that the same number of nodes predicts better.
     alpha
-        Weight of the size of the pruned ensemble, at least 0, for a standardised response:
-        it is multiplied by the weighted variance of y. The larger, the smaller the ensemble.
-        A constant response has no variance: then size costs nothing, and of choices that fit
-        equally well the one with the shallower trees is taken.
+        Weight of the size of the pruned ensemble, at least 0, for a standardised response, 1
+        by default: it is multiplied by the weighted variance of y. The larger, the smaller the
+        ensemble. A constant response has no variance: then size costs nothing, and of choices
+        that fit equally well the one with the smaller trees is taken.
+    max_nodes
+        Instead of ``alpha``: how many nodes may be left, roots counted, at least 0. The largest
+        such model that bisection on α finds is taken; its α and what is proven of it there are
+        in the summary. No α may give just this number.
     weights
-        ``"nodes"``, ``"depth"`` or an array per tree: see `LayerPruning`.
+        ``"nodes"``, ``"depth"`` or an array per tree: see `LayerPruning`; for subtrees
+        ``"nodes"``, ``"leaves"`` or an array per tree: see `SubtreePruning`.
     solver
         Name or label of a solver.
     polish
@@ -111,7 +125,7 @@ def prune(
         ``alpha2`` is given. More than there are: all are left, with a warning.
     joint
         Whether to choose depths and weights together (Problem (5)), with the penalty that
-        ``polish`` and ``alpha2`` say. This problem has no ``n_trees``.
+        ``polish`` and ``alpha2`` say. This problem has no ``n_trees``, and is about depths.
     polish_solver
         Name or label of the solver for polishing.
     validation_data
@@ -122,7 +136,8 @@ def prune(
         (m,) weights of at least 0, 1 by default.
     **solve_options
         Further arguments of `solve`, such as ``time_limit``, ``gap`` or ``seed``. Those that
-        every solver has hold for each of the two problems, all others for the first.
+        every solver has hold for each of the two problems, all others for the first. The time
+        limit of the first one is that of the whole search where ``max_nodes`` is given.
 
     Returns
     -------
@@ -139,35 +154,71 @@ def prune(
     UserWarning
         When no tree survives, or ``n_trees`` is above the number of kept trees.
     """
+    _check_size(shape, alpha, max_nodes, joint, solve_options)
     _check_polish(polish, alpha2, n_trees, joint, validation_data)
     make_solver(polish_solver)  # a wrong name is refused before anything is solved
     ensemble = read_ensemble(model)
     validation = None if validation_data is None else _validation(ensemble, validation_data)
     data = ensemble.pruning_data(X, y, sample_weight)
-    scaled = non_negative_number("alpha", alpha) * data.y_variance
+    size = 1.0 if alpha is None else non_negative_number("alpha", alpha)
+    scaled = size * data.y_variance
     rho = 2 if polish == "ridge" else 0
     price = non_negative_number("alpha2", 0.01 if alpha2 is None else alpha2) * data.y_variance
     problem: Formulation
     if joint:
         problem = JointPruning(data, scaled, price, rho, weights)
+    elif shape == "subtree":
+        problem = SubtreePruning(data, scaled, weights)
     else:
         problem = LayerPruning(data, scaled, weights)
-    pruned = PrunedEnsemble.cut(ensemble, _solved(problem, solver, solve_options), scaled)
+
+    def first(problem: Formulation, **options: Any) -> Result:
+        return _solved(problem, solver, options)
+
+    if max_nodes is None:
+        result = first(problem, **solve_options)
+    else:
+        scaled, result = BudgetSearch(problem, int(max_nodes), first, solve_options).run()
+    pruned = PrunedEnsemble.cut(ensemble, result, scaled)
     if polish is not None and not joint and pruned.n_trees > 0:
         most = n_trees
         if rho == 0 and n_trees is None and alpha2 is None:
             most = min(_FEW, pruned.n_trees)
-        again = Polishing(data, pruned.depths, price, rho, most)
+        assert result.choice is not None
+        trees = data if pruned.by_depth else cut_trees(data, result.choice)
+        again = Polishing(trees, pruned.depths, price, rho, most)
         common = {name: solve_options[name] for name in _COMMON if name in solve_options}
         polished = pruned.polished(again, _solved(again, polish_solver, common))
         pruned = polished if validation is None else _better(pruned, polished, *validation)
     if pruned.n_trees == 0:
-        warnings.warn(
-            f"no tree survives at alpha={float(alpha):g}: the model predicts what it starts from; "
-            "a smaller alpha keeps more",
-            stacklevel=2,
+        reason = f"at alpha={size:g}: the model predicts what it starts from"
+        told = "a smaller alpha keeps more"
+        if max_nodes is not None:
+            reason = f"with max_nodes={max_nodes}: the model predicts what it starts from"
+            told = f"the smallest tree that can be left has {smallest_tree(data)} nodes"
+        warnings.warn(f"no tree survives {reason}; {told}", stacklevel=2)
+    return pruned if max_nodes is None else replace(pruned, max_nodes=int(max_nodes))
+
+
+def _check_size(
+    shape: object, alpha: object, max_nodes: object, joint: object, options: dict[str, Any]
+) -> None:
+    """Refuse what does not say how small the model is to be, before anything is solved."""
+    if shape not in ("depth", "subtree"):
+        raise InvalidInput(f'shape must be "depth" or "subtree", not {shape!r}')
+    if shape == "subtree" and joint is True:
+        raise InvalidInput(
+            'joint=True chooses depths together with weights, not subtrees: give shape="depth", '
+            "or joint=False to weigh the subtrees after they are chosen"
         )
-    return pruned
+    if max_nodes is None:
+        return
+    if alpha is not None:
+        raise InvalidInput("give alpha, a price for size, or max_nodes, a limit, not both")
+    if "warm_start" in options:
+        raise InvalidInput("warm_start is for one alpha; with max_nodes there are many")
+    if isinstance(max_nodes, bool) or not isinstance(max_nodes, int | np.integer) or max_nodes < 0:
+        raise InvalidInput(f"max_nodes must be an integer of at least 0, not {max_nodes!r}")
 
 
 def _check_polish(

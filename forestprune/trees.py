@@ -106,13 +106,27 @@ class Tree(PickledByFields):
 
     def cut(self, depth: int) -> Tree:
         """Return the tree without the layers below ``depth``; its last nodes become leaves."""
-        kept = int(np.searchsorted(self.layer, depth, side="right"))
+        return self.keep(self.layer <= depth)
+
+    def keep(self, nodes: BoolArray) -> Tree:
+        """Return the tree of some of its nodes; a node whose children are not kept is a leaf.
+
+        Parameters
+        ----------
+        nodes
+            (nodes,) whether to keep each: the root, and children only together and with their
+            parent.
+        """
         # Copies, so that a small pruned ensemble does not keep the large one in memory.
-        parts = {field.name: getattr(self, field.name)[:kept].copy() for field in fields(self)}
-        last = parts["layer"] == depth
-        parts["left"][last] = parts["feature"][last] = -1
-        parts["threshold"][last] = 0.0
-        return Tree(**{name: frozen(part) for name, part in parts.items()})
+        parts = {field.name: getattr(self, field.name)[nodes].copy() for field in fields(self)}
+        place = np.cumsum(nodes) - 1
+        inner = (parts["left"] >= 0) & nodes[parts["left"]]
+        parts["left"] = np.where(inner, place[parts["left"]], -1)
+        parts["parent"] = np.where(parts["parent"] >= 0, place[parts["parent"]], -1)
+        parts["feature"][~inner] = -1
+        parts["threshold"][~inner] = 0.0
+        kinds = {"left": np.int32, "parent": np.int32}
+        return Tree(**{name: frozen(part, kinds.get(name)) for name, part in parts.items()})
 
     @property
     def has_mean_values(self) -> bool:

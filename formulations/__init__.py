@@ -5,6 +5,7 @@ from formulations.canonical import CanonicalForm
 from formulations.choices import ChoiceFormulation
 from formulations.coefficients import CoefficientFormulation
 from formulations.columns import ChoiceColumns
+from formulations.cutting import cut_trees
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 from formulations.joint import JointPruning
@@ -27,6 +28,7 @@ __all__ = [
     "PruningData",
     "Regression",
     "SubtreePruning",
+    "cut_trees",
     "load_problem",
     "save_problem",
 ]

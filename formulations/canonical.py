@@ -74,9 +74,7 @@ class CanonicalForm:
                 end_column = begin_column + table.shape[1]
                 codes = self.data.codes[i, part].astype(np.intp)
                 by_column = np.ascontiguousarray(np.swapaxes(table, 0, 1))
-                np.take(
-                    by_column, codes, axis=1, out=columns[begin_column:end_column], mode="clip"
-                )
+                np.take(by_column, codes, axis=1, out=columns[begin_column:end_column], mode="clip")
                 begin_column = end_column
             columns *= scale[:, None]
             flat = columns.reshape(self.n_variables, len(scale) * outputs)

@@ -14,6 +14,9 @@ from formulations.base import Formulation
 from formulations.canonical import CanonicalForm
 from formulations.errors import InvalidInput
 
+# Choices of single blocks that are listed together, as columns with a Gram matrix: 3 GB.
+MOST_LISTED = 20_000
+
 
 @dataclass(frozen=True, eq=False)
 class ChoiceFormulation(Formulation):

@@ -10,7 +10,8 @@ import numpy as np
 from formulations import blocks
 from formulations.arrays import FloatArray, IntArray
 from formulations.canonical import CanonicalForm
-from formulations.choices import ChoiceFormulation
+from formulations.choices import MOST_LISTED, ChoiceFormulation
+from formulations.errors import TooManyChoices
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,18 @@ class ChoiceColumns:
 
     @classmethod
     def every(cls, problem: ChoiceFormulation) -> ChoiceColumns:
-        """Return the problem with all choices of all blocks."""
+        """Return the problem with all choices of all blocks.
+
+        Raises
+        ------
+        TooManyChoices
+            When there are more than can be listed.
+        """
+        count = sum(problem.count_block_choices(i) for i in range(problem.data.n_trees))
+        if count > MOST_LISTED:
+            raise TooManyChoices(
+                f"its trees have {count:.3g} choices, at most {MOST_LISTED:,} can be listed"
+            )
         return cls.of(problem, [problem.block_choices(i) for i in range(problem.data.n_trees)])
 
     @property

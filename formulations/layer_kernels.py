@@ -132,7 +132,7 @@ def room_before_change(trees: Trees, table: FloatArray, value: FloatArray, best:
         if k != best and square > 0.0:
             margin = max(value[k] - value[best], 0.0)
             squared = min(squared, margin * margin / square)
-    return 0.5 * trees.total_weight * np.sqrt(squared)
+    return 0.5 * trees.total_weight * float(np.sqrt(squared))
 
 
 @kernel
@@ -239,10 +239,26 @@ def relax_layers(
         for k in range(depths - 1, 0, -1):
             total += weight[k]
             point[k - 1] = min(total, 1.0)
-    best = np.argmax(weight)
+    best = int(np.argmax(weight))
     if weight[best] < 1.0:
         return gap, 0.0
     return gap, room_before_change(trees, table, gradient, best)
+
+
+@kernel
+def stop_rises(layer_start: IntArray, z: FloatArray) -> None:
+    """Lower every entry of ``z`` that is above the one before it in its tree to that."""
+    for i in range(layer_start.shape[0] - 1):
+        for entry in range(layer_start[i] + 1, layer_start[i + 1]):
+            z[entry] = min(z[entry], z[entry - 1])
+
+
+@kernel
+def add_deeper(layer_start: IntArray, z: FloatArray) -> None:
+    """Add to every entry of ``z`` all that come after it in its tree."""
+    for i in range(layer_start.shape[0] - 1):
+        for entry in range(layer_start[i + 1] - 2, layer_start[i] - 1, -1):
+            z[entry] += z[entry + 1]
 
 
 @kernel

@@ -13,7 +13,13 @@ from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.base import checked_depths, checked_point, nodes_to_depth
 from formulations.canonical import CanonicalForm
 from formulations.choices import ChoiceFormulation
-from formulations.layer_kernels import LayerRule, all_prefix_sums, target_sums
+from formulations.layer_kernels import (
+    LayerRule,
+    add_deeper,
+    all_prefix_sums,
+    stop_rises,
+    target_sums,
+)
 from formulations.weights import LayerWeights, largest_ratio, prefix_shares
 
 
@@ -106,8 +112,7 @@ class LayerPruning(ChoiceFormulation):
     def repaired(self, point: npt.ArrayLike) -> FloatArray:
         """Return z with entries in [0, 1] that do not rise inside a tree."""
         z = np.clip(checked_point(point, int(self._layer_start[-1])), 0.0, 1.0)
-        for begin, end in zip(self._layer_start[:-1], self._layer_start[1:], strict=True):
-            np.minimum.accumulate(z[begin:end], out=z[begin:end])
+        stop_rises(self._layer_start, z)
         return z
 
     def relaxed_penalty(self, point: FloatArray) -> float:
@@ -137,8 +142,7 @@ class LayerPruning(ChoiceFormulation):
         point = np.zeros(self._layer_start[-1])
         deep = choices[:, 0] > 0
         np.add.at(point, self._layer_start[tree[deep]] + choices[deep, 0] - 1, weights[deep])
-        for begin, end in zip(self._layer_start[:-1], self._layer_start[1:], strict=True):
-            point[begin:end] = np.cumsum(point[begin:end][::-1])[::-1]
+        add_deeper(self._layer_start, point)
         return self.repaired(point)
 
     def parts(self, point: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:

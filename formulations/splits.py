@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from formulations.arrays import BoolArray, FloatArray, IntArray, frozen
 from formulations.compiled import kernel
@@ -60,6 +61,14 @@ class Splits:
         return frozen(inner[first])
 
     @cached_property
+    def child(self) -> IntArray:
+        """(nodes,) the first child of each node, counted within its tree; −1 at a leaf."""
+        child = np.full(len(self._parent), -1, dtype=np.int64)
+        tree = np.searchsorted(self.trees.node_start, self.node, side="right") - 1
+        child[self.node] = self.first_child - self.trees.node_start[tree]
+        return frozen(child)
+
+    @cached_property
     def generations(self) -> list[IntArray]:
         """Splits that have one above them, those of one layer after those of the layer before."""
         generations: list[IntArray] = []
@@ -77,6 +86,11 @@ class Splits:
         weight = np.zeros(len(self._parent))
         weigh_nodes(self.trees, weight)
         return frozen(weight)
+
+    @cached_property
+    def square(self) -> FloatArray:
+        """(nodes,) N a², summed over outputs, of each node."""
+        return frozen(self.weight * (self.trees.value**2).sum(axis=1))
 
     @cached_property
     def reach(self) -> FloatArray:
@@ -97,6 +111,15 @@ class Splits:
         kept[inner] = made[self.above[inner]]
         first = np.flatnonzero(self.parent < 0)
         kept[self.node[first]] = made[first]
+        return kept
+
+    def kept_within(self, i: int, made: BoolArray) -> npt.NDArray[np.int64]:
+        """Return (c, nodes_i) marks of the nodes of tree i that its splits (c, splits_i) keep."""
+        above = self.above[self.trees.node_start[i] : self.trees.node_start[i + 1]]
+        kept = np.zeros((len(made), len(above)), dtype=np.int64)
+        if made.shape[1]:
+            kept[:, 0] = made[:, 0]
+            kept[:, 1:] = made[:, above[1:] - self.start[i]]
         return kept
 
     def leaf_steps(self, i: int) -> FloatArray:

@@ -14,8 +14,9 @@ def count_subtrees(parent: IntArray) -> float:
     Splits come after those above them; −1 at the root's. A float, since it can be large.
     """
     counts = np.ones(len(parent) + 1)
-    for s in range(len(parent) - 1, -1, -1):
-        counts[parent[s]] *= 1.0 + counts[s]  # the last entry belongs to −1, the whole tree
+    with np.errstate(over="ignore"):  # inf says it too
+        for s in range(len(parent) - 1, -1, -1):
+            counts[parent[s]] *= 1.0 + counts[s]  # the last entry belongs to −1, the tree
     return float(counts[-1])
 
 

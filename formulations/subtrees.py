@@ -12,15 +12,12 @@ import numpy.typing as npt
 from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.base import checked_point
 from formulations.canonical import CanonicalForm
-from formulations.choices import ChoiceFormulation
+from formulations.choices import MOST_LISTED, ChoiceFormulation
 from formulations.errors import InvalidInput, TooManyChoices
 from formulations.splits import Splits
 from formulations.subtree_kernels import SubtreeRule, all_gradients, largest_gain
 from formulations.subtree_lists import count_subtrees, subtrees_within
 from formulations.weights import NodeWeights, node_weights
-
-# Subtrees of one tree that are listed, for solvers that work on explicit columns.
-_MOST_LISTED = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,21 +170,15 @@ class SubtreePruning(ChoiceFormulation):
         choices: list[IntArray] = []
         weights: list[float] = []
         for i in range(self.data.n_trees):
-            begin, end = int(self._splits.start[i]), int(self._splits.start[i + 1])
-            nodes = slice(int(self.data.node_start[i]), int(self.data.node_start[i + 1]))
-            z = feasible[begin:end]
+            z = feasible[self._splits.start[i] : self._splits.start[i + 1]]
             levels = np.unique(np.append(z, 0.0))[::-1]
             gaps = np.append(1.0, levels[:-1]) - levels
-            for threshold, weight in zip(np.append(2.0, levels[:-1]), gaps, strict=True):
-                if weight <= 0.0:
-                    continue
-                made = np.zeros(len(feasible), dtype=np.bool_)
-                made[begin:end] = z >= threshold
-                padded = np.zeros(width, dtype=np.int64)
-                padded[: nodes.stop - nodes.start] = self._splits.kept_by(made)[nodes]
-                trees.append(i)
-                choices.append(padded)
-                weights.append(float(weight))
+            for threshold, weight in zip([2.0, *levels[:-1]], gaps.tolist(), strict=True):
+                if weight > 0.0:
+                    marks = self._splits.kept_within(i, (z >= threshold)[None])[0]
+                    trees.append(i)
+                    choices.append(np.pad(marks, (0, width - len(marks))))
+                    weights.append(weight)
         return np.array(trees), np.stack(choices), np.array(weights)
 
     def surviving_choices(self, point: FloatArray, value: float) -> list[IntArray]:
@@ -196,7 +187,7 @@ class SubtreePruning(ChoiceFormulation):
         Raises
         ------
         TooManyChoices
-            When a tree has more of them than can be listed.
+            When there are more of them than can be listed.
         """
         feasible = self.repaired(point)
         residual = self.residual(self.relaxed_leaf_values(feasible))
@@ -205,10 +196,14 @@ class SubtreePruning(ChoiceFormulation):
         # Rounding can only let more survive.
         excess = max(value + self.tolerance - self.linear_bound(feasible), 0.0)
         starts = self._splits.start
-        return [
-            self._listed(i, gradient[starts[i] : starts[i + 1]], excess)
-            for i in range(self.data.n_trees)
-        ]
+        listed: list[IntArray] = []
+        open_count = 0
+        for i in range(self.data.n_trees):
+            listed.append(self._listed(i, gradient[starts[i] : starts[i + 1]], excess))
+            open_count += len(listed[-1]) if len(listed[-1]) > 1 else 0
+            if open_count > MOST_LISTED:
+                raise TooManyChoices(f"more than {MOST_LISTED:,} subtrees are left")
+        return listed
 
     def alpha_max(self) -> float:
         """Return max over subtrees of (loss that one alone saves) / (its share of K).
@@ -245,9 +240,11 @@ class SubtreePruning(ChoiceFormulation):
         return SubtreeRule(
             choice_start=self.data.node_start,
             point_start=self._splits.start,
+            child=self._splits.child,
             split=self._splits.own,
             cost=frozen(alpha * self._share),
             weight=self._splits.weight,
+            square=self._splits.square,
             reach=self._splits.reach,
         )
 
@@ -266,17 +263,10 @@ class SubtreePruning(ChoiceFormulation):
         return self.data.splits
 
     def _listed(self, i: int, gradient: FloatArray, excess: float) -> npt.NDArray[np.int64]:
-        found = subtrees_within(self._splits.parents_within(i), gradient, excess, _MOST_LISTED)
+        found = subtrees_within(self._splits.parents_within(i), gradient, excess, MOST_LISTED)
         if found is None:
-            raise TooManyChoices(f"more than {_MOST_LISTED} subtrees of tree {i} are left")
-        nodes = slice(int(self.data.node_start[i]), int(self.data.node_start[i + 1]))
-        begin = int(self._splits.start[i])
-        choices = np.zeros((len(found), nodes.stop - nodes.start), dtype=np.int64)
-        if found.shape[1]:
-            above = self._splits.above[nodes][1:] - begin
-            choices[:, 1:] = found[:, above]
-            choices[:, 0] = found[:, 0]
-        return choices
+            raise TooManyChoices(f"more than {MOST_LISTED:,} subtrees of tree {i} are left")
+        return self._splits.kept_within(i, found)
 
     @cached_property
     def _share(self) -> FloatArray:

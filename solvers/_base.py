@@ -136,6 +136,8 @@ class Solver(ABC, Generic[P]):
         What its bound rests on, for the capability table.
     engines
         Packages that must be installed, as imported.
+    caveat
+        What is not known of it, for the capability table: engines that need a licence.
     own_process
         Whether it runs in a process of its own, which is ended at the time limit: for
         engines that cannot be relied on to stop.
@@ -149,6 +151,7 @@ class Solver(ABC, Generic[P]):
     method: ClassVar[str]
     proof: ClassVar[str]
     engines: ClassVar[tuple[str, ...]] = ()
+    caveat: ClassVar[str] = ""
     own_process: ClassVar[bool] = False
     Options: ClassVar[type] = NoOptions
 

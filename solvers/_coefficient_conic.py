@@ -257,3 +257,11 @@ class CoefficientClarabel(CoefficientConic):
     engines = ("cvxpy", "clarabel")
     engine = "CLARABEL"
     settings = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}  # noqa: RUF012
+
+
+class CoefficientMOSEK(CoefficientConic):
+    """MOSEK, where it is licensed."""
+
+    engines = ("cvxpy", "mosek")
+    engine = "MOSEK"
+    settings = {}  # noqa: RUF012

@@ -20,7 +20,7 @@ from solvers._coefficient_search import CoefficientSearch
 from solvers._errors import InvalidOption
 from solvers._mip import MIPOptions
 from solvers._process import STARTING_SECONDS, engine_process
-from solvers._pyomo import HIGHS, scip_settings, warm_up
+from solvers._pyomo import GUROBI, HIGHS, SCIP, warm_up
 from solvers._pyomo_coefficients import Tightened, solve_outer, solve_quadratic, tighten
 from solvers._result import BoundSource, Termination
 from solvers._swaps import CBCDOptions
@@ -133,18 +133,29 @@ class CoefficientHiGHS(CoefficientMIP):
             cuts = cuts.with_point(form, s, np.clip(e, form.low, form.high) * s)
 
 
-class CoefficientSCIP(CoefficientMIP):
+class CoefficientQuadratic(CoefficientMIP):
     """One program with the squares as they are."""
-
-    summary = "mixed-integer quadratic program by SCIP, in factor form"
-    engines = ("pyomo", "pyscipopt")
-    engine = "scip_direct"
 
     def search(self, search: CoefficientSearch) -> Termination:
         """Solve one program."""
-        settings = scip_settings(search.control.seed)
-        answer = search.call(solve_quadratic, *search.start, self.engine, settings)
+        answer = search.call(solve_quadratic, *search.start, self.engine)
         if answer is None:
             return search.control.stop() or Termination.TIME_LIMIT
         search.accept(answer)
         return search.reason(answer.timed_out) or Termination.INACCURATE
+
+
+class CoefficientSCIP(CoefficientQuadratic):
+    """SCIP on problems with free coefficients."""
+
+    summary = "mixed-integer quadratic program by SCIP, in factor form"
+    engines = ("pyomo", "pyscipopt")
+    engine = SCIP
+
+
+class CoefficientGurobi(CoefficientQuadratic):
+    """Gurobi on problems with free coefficients."""
+
+    summary = "mixed-integer quadratic program by Gurobi, in factor form"
+    engines = ("pyomo", "gurobipy")
+    engine = GUROBI

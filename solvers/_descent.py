@@ -82,11 +82,14 @@ class Descent:
         """Sweep hastily while the objective may still fall below ``target``; say if it did.
 
         The gains of a descent shrink from sweep to sweep: once the distance to the target is
-        ten times the last gain, it is given up.
+        ten times the last gain, it is given up. Moves that even together could not bring it
+        nearer by a tenth of that distance are left out.
         """
+        n_trees = self.problem.data.n_trees
         while True:
             before = self.objective
-            quiet = self._sweep(self._hasty) == 0
+            short = max(before - target, 0.0)
+            quiet = self._sweep(self._hasty, max(0.1 * short / n_trees, self.problem.tolerance)) == 0
             short = self.objective - target
             if quiet or short > 10.0 * (before - self.objective) or control.stop() is not None:
                 self.objective = self._objective()

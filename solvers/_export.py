@@ -13,6 +13,8 @@ import numpy.typing as npt
 from formulations import ChoiceColumns, ChoiceFormulation, Formulation, InvalidInput
 from formulations.archive import replacing, write_arrays
 from formulations.arrays import FloatArray, IntArray
+from formulations.columns import widest_choice
+from formulations.errors import TooManyChoices
 from formulations.linearised import count_products
 from formulations.storage import own_version
 from solvers._base import Control
@@ -28,11 +30,19 @@ _ABOUT = """\
 A pruning problem as matrices; written by forestprune {version}.
   minimise  constant + linear @ x + x @ gram @ x     (units of y squared)
   over      x[c] in {{0, 1}},  x[block_start[b]:block_start[b + 1]].sum() == 1 for each block b
-x[c] = 1: tree[c] takes choice[c], its number of layers. Trees in no block take settled[tree].
+{choices}
 linear = cost - 2 <P, r> / m and gram = <P, P> / m with P the columns, r the target without the
 settled trees and m the sum of the row weights. With rows: gram = A.T @ A and
   constant + linear @ x + x @ gram @ x = rest + cost @ x + ((A @ x - b) ** 2).sum()
 """
+
+_LAYERS = (
+    "x[c] = 1: tree[c] takes choice[c], its number of layers. Trees in no block take settled[tree]."
+)
+
+_SUBTREES = """\
+x[c] = 1: tree[c] keeps the nodes that choice[c] marks by 1, in level order and padded with 0.
+Trees t in no block keep those that settled[choice_start[t]:choice_start[t + 1]] marks."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +109,8 @@ def export_problem(
     InvalidInput
         When the suffix is none of these, or ``rows`` is asked of a linear program.
     UnsupportedProblem
-        When coefficients are free, or the file would be absurdly large; the message has the
-        reason and what can be written instead.
+        When coefficients are free, the file would be absurdly large, or it would not say which
+        subtrees its columns are; the message has the reason and what can be written instead.
     OSError
         When the file cannot be written.
     """
@@ -115,7 +125,20 @@ def export_problem(
             f"a problem of kind {problem.kind!r} has free coefficients and cannot be exported; "
             "save_problem writes it for forestprune itself"
         )
-    choices = _choices(problem, presolve)
+    by_depth = widest_choice(problem) <= 1
+    if linear and presolve and not by_depth:
+        raise UnsupportedProblem(
+            f"after presolve a linear program cannot say which of its choices (kind "
+            f"{problem.kind!r}) each column is; .npz can, and presolve=False numbers them as "
+            "problem.block_choices does"
+        )
+    try:
+        choices = _choices(problem, presolve)
+    except TooManyChoices as error:
+        raise UnsupportedProblem(
+            f"the problem has too many choices to be written: {error}"
+            + ("" if presolve else "; presolve=True leaves out what no better solution has")
+        ) from None
     counts = [len(listed) for listed in choices if len(listed) > 1]
     start = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     columns, products = int(start[-1]), count_products(start) if linear else 0
@@ -152,6 +175,7 @@ def _choices(problem: ChoiceFormulation, presolve: bool) -> list[IntArray]:
 def _matrices(columns: ChoiceColumns, rows: bool) -> dict[str, npt.NDArray[Any]]:
     """Return the entries of a file of matrices."""
     problem = columns.problem
+    by_depth = widest_choice(problem) <= 1
     tree = np.repeat(columns.open_blocks, np.diff(columns.start))
     width = np.diff(problem.rule.choice_start)
     cost = [
@@ -161,7 +185,9 @@ def _matrices(columns: ChoiceColumns, rows: bool) -> dict[str, npt.NDArray[Any]]
         )
     ]
     entries: dict[str, npt.NDArray[Any]] = {
-        "about": np.array(_ABOUT.format(version=own_version())),
+        "about": np.array(
+            _ABOUT.format(version=own_version(), choices=_LAYERS if by_depth else _SUBTREES)
+        ),
         "gram": columns.gram,
         "linear": columns.linear,
         "constant": np.array(columns.constant),
@@ -171,6 +197,8 @@ def _matrices(columns: ChoiceColumns, rows: bool) -> dict[str, npt.NDArray[Any]]
         "choice": columns.choices,
         "settled": columns.settled,
     }
+    if not by_depth:
+        entries["choice_start"] = problem.rule.choice_start
     if rows:
         entries["A"], entries["b"] = _rows(columns, tree)
         entries["rest"] = np.array(problem.penalty(columns.settled))

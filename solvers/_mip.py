@@ -23,7 +23,7 @@ from solvers._columns import largest_weights, relax_all
 from solvers._errors import EngineFailure, InvalidOption
 from solvers._opening import Opening, compile_opening
 from solvers._process import STARTING_SECONDS, ProcessEnded, engine_process
-from solvers._pyomo import FEASIBILITY, EngineAnswer, Limits, warm_up
+from solvers._pyomo import FEASIBILITY, EngineAnswer, Limits, solve_quadratic, warm_up
 from solvers._result import BoundSource, Termination
 
 # Gap to which the engine solves, as a part of the gap asked for.
@@ -90,6 +90,8 @@ class MIPSolver(Solver[ChoiceFormulation]):
             return answer
         incumbent = opening.incumbent
         columns = opening.columns(self.options.presolve)
+        if isinstance(columns, Answer):
+            return columns
         search = EngineSearch(
             columns, incumbent.choice, incumbent.objective, opening.bound, control, self._late
         )
@@ -110,6 +112,21 @@ class MIPSolver(Solver[ChoiceFormulation]):
     @abstractmethod
     def search(self, search: EngineSearch) -> Termination:
         """Call the engine until the gap is closed or a limit is met."""
+
+
+class QuadraticMIP(MIPSolver):
+    """One mixed-integer program with a convex quadratic row t ≥ v² for each residual."""
+
+    def search(self, search: EngineSearch) -> Termination:
+        """Solve one program."""
+        answer = search.call(solve_quadratic, search.selected, self.engine)
+        if answer is None:
+            return search.control.stop() or Termination.TIME_LIMIT
+        search.accept(answer, search.residual_error())
+        if search.finished:
+            return Termination.GAP_REACHED
+        reason = search.control.stop() or (Termination.TIME_LIMIT if answer.timed_out else None)
+        return reason or Termination.INACCURATE
 
 
 class EngineRun:

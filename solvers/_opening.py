@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
+from formulations.errors import TooManyChoices
 from solvers._base import Answer, Control
 from solvers._columns import compile_columns
 from solvers._descent import Descent, compile_descent
@@ -23,12 +24,14 @@ class Incumbent:
     local: bool
 
     @classmethod
-    def from_rounding(cls, start: Descent, point: FloatArray, control: Control) -> Incumbent:
+    def from_rounding(
+        cls, problem: ChoiceFormulation, start: Descent, point: FloatArray, control: Control
+    ) -> Incumbent:
         """Return the better of two descents: from a relaxed point's rounding, and of ``start``.
 
         The second one is gone on with only where it is ahead.
         """
-        descent = Descent(start.problem, start.problem.rounded(point))
+        descent = Descent(problem, problem.rounded(point))
         local = descent.run(control)
         if start.objective < descent.objective:
             descent, local = start, start.run(control)
@@ -66,7 +69,7 @@ class Opening:
         control.report(descent.objective)
         relaxed = Relaxed(problem, problem.point(descent.state.choice))
         bound = relaxed.run(min(0.1 * control.gap, 1e-4), control)
-        incumbent = Incumbent.from_rounding(descent, relaxed.point, control)
+        incumbent = Incumbent.from_rounding(problem, descent, relaxed.point, control)
         control.report(incumbent.objective, bound)
         if not control.close_enough(incumbent.objective, bound) and control.stop() is None:
             search = Descent(problem, incumbent.choice)
@@ -79,18 +82,27 @@ class Opening:
         reason = control.stop()
         if reason is None and not control.close_enough(self.incumbent.objective, self.bound):
             return None
+        return self._ended(reason or Termination.GAP_REACHED)
+
+    def columns(self, presolve: bool) -> ChoiceColumns | Answer:
+        """Return the choices a better solution may have; without presolve all there are.
+
+        Where they are too many to be listed there is no search: the answer is what is known.
+        """
+        try:
+            if presolve:
+                return self.relaxed.surviving(self.incumbent.objective)
+            return ChoiceColumns.every(self.relaxed.problem)
+        except TooManyChoices:
+            return self._ended(Termination.TOO_LARGE)
+
+    def _ended(self, termination: Termination) -> Answer:
         return Answer(
-            reason or Termination.GAP_REACHED,
+            termination,
             choice=self.incumbent.choice,
             local=self.incumbent.local,
             relaxed=self.relaxed.point,
         )
-
-    def columns(self, presolve: bool) -> ChoiceColumns:
-        """Return the choices a better solution may have; without presolve all there are."""
-        if presolve:
-            return self.relaxed.surviving(self.incumbent.objective)
-        return ChoiceColumns.every(self.relaxed.problem)
 
 
 def compile_opening(problem: ChoiceFormulation) -> None:

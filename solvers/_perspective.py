@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from formulations import Regression
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.compiled import kernel
+from formulations.perspective import UnitFree
 
 # Sweeps of coordinate descent between two bounds, and at most.
 _SWEEPS = 25
@@ -162,18 +162,17 @@ class Bounded:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is left of a regression when some columns are used, and some are excluded.
+    """What is left of a problem when some columns are used, and some are excluded.
 
     Used columns have been minimised out: with F the used ones, the others keep the Schur
-    complement of their Gram matrix. Units: ‖r0‖² / m is 1, and so is every column's length
-    with ridge in the whole problem.
+    complement of their Gram matrix. The units are those of `UnitFree`.
 
     Attributes
     ----------
     columns
-        Which columns of the regression are left.
+        Which columns of the whole problem are left.
     constant, vector, gram, cost, count, group
-        As in `Regression`, with the ridge in ``gram``; groups are numbered anew.
+        As in `UnitFree`, with the ridge in ``gram``; groups are numbered anew.
     room
         Number of trees that may still be used, or inf.
     nonnegative
@@ -191,21 +190,19 @@ class Part:
     nonnegative: bool
 
     @classmethod
-    def whole(cls, regression: Regression) -> Part:
-        """Return all of a regression; its constant must be above 0."""
-        scale = 1.0 / np.sqrt(regression.gram.diagonal() + regression.ridge)
-        gram = (regression.gram + np.diag(regression.ridge)) * scale * scale[:, None]
-        most = regression.problem.most_trees
+    def whole(cls, form: UnitFree) -> Part:
+        """Return all of a problem in unit-free form."""
+        gram = form.gram + np.diag(form.ridge)
         return cls(
-            columns=regression.everything,
+            columns=np.arange(form.n_columns),
             constant=1.0,
-            vector=regression.vector * scale / np.sqrt(regression.constant),
+            vector=form.vector,
             gram=0.5 * (gram + gram.T),
-            cost=regression.cost / regression.constant,
-            count=regression.count.astype(np.float64),
-            group=regression.groups,
-            room=np.inf if most is None else float(most),
-            nonnegative=regression.problem.rule.nonnegative,
+            cost=form.cost,
+            count=form.count.astype(np.float64),
+            group=form.group,
+            room=np.inf if form.most is None else float(form.most),
+            nonnegative=form.nonnegative,
         )
 
     @property
@@ -319,17 +316,15 @@ class Part:
         return np.asarray(use / np.maximum(total, 1.0)[self.group])
 
 
-def plain_depth(regression: Regression, whole: Part) -> FloatArray | None:
+def plain_depth(form: UnitFree) -> FloatArray | None:
     """Return the diagonal that can go into perspective terms of all columns, or None.
 
     The ridge, or, without one, the least eigenvalue.
     """
-    length = regression.gram.diagonal() + regression.ridge
-    depth = regression.ridge / length
-    if depth.min(initial=1.0) > 0.0:
-        return np.asarray(depth)
-    least = float(linalg.eigvalsh(whole.gram, subset_by_index=(0, 0))[0])
-    return np.full(len(depth), 0.9 * least) if least > _DEPENDENT else None
+    if form.ridge.min() > 0.0:
+        return form.ridge
+    least = float(linalg.eigvalsh(form.gram, subset_by_index=(0, 0))[0])
+    return np.full(form.n_columns, 0.9 * least) if least > _DEPENDENT else None
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:

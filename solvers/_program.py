@@ -61,7 +61,7 @@ def write_program(columns: ChoiceColumns, path: Path) -> None:
             blocks=len(columns.open_blocks),
             products=len(products.left),
             letter="k" if by_depth else "c",
-            meaning="keeps 2 layers" if by_depth else "takes the third of its choices",
+            meaning="keeps 2 layers" if by_depth else "takes block_choices(3)[2] of the problem",
         )
         with path.open("wb") as file, plain.open("rb") as body:
             file.writelines(

@@ -20,6 +20,8 @@ from formulations.arrays import FloatArray, IntArray
 from formulations.linearised import CentredForm
 
 HIGHS = "highs"
+SCIP = "scip_direct"
+GUROBI = "gurobi_persistent"
 
 # Absolute tolerance asked of the engines, for rows, bounds, integrality and reduced costs.
 FEASIBILITY = 1e-9
@@ -65,7 +67,7 @@ def warm_up(engine: str) -> None:
     if engine == HIGHS:
         solve_outer(form, np.array([0]), np.array([0.0]), selected, limits)
     else:
-        solve_quadratic(form, selected, engine, {}, limits)
+        solve_quadratic(form, selected, engine, limits)
 
 
 def solve_outer(
@@ -118,7 +120,7 @@ def solve_products(form: CentredForm, selected: IntArray, limits: Limits) -> Eng
 
 
 def solve_quadratic(
-    form: CentredForm, selected: IntArray, engine: str, options: dict[str, Any], limits: Limits
+    form: CentredForm, selected: IntArray, engine: str, limits: Limits
 ) -> EngineAnswer:
     """Solve the problem with the constraints t_j ≥ v_j² as they are.
 
@@ -135,12 +137,10 @@ def solve_quadratic(
             [*form.cost.tolist(), *[1.0] * form.n_rows], [*model.x.values(), *model.t.values()]
         )
     )
-    return solve_directly(model, 0.0, engine, options, limits)
+    return solve_directly(model, 0.0, engine, limits)
 
 
-def solve_directly(
-    model: Any, constant: float, engine: str, options: dict[str, Any], limits: Limits
-) -> EngineAnswer:
+def solve_directly(model: Any, constant: float, engine: str, limits: Limits) -> EngineAnswer:
     """Solve a program with one of Pyomo's own interfaces, from the variables' values."""
     from pyomo.contrib.solver.common.factory import SolverFactory
 
@@ -154,7 +154,7 @@ def solve_directly(
         rel_gap=0.0,
         abs_gap=limits.gap,
         tee=limits.verbose > 0,
-        solver_options=options,
+        solver_options=own_settings(engine, limits.seed),
     )
     x = None
     if results.incumbent_objective is not None:
@@ -170,12 +170,19 @@ def solve_directly(
     )
 
 
-def scip_settings(seed: int) -> dict[str, Any]:
-    """Return SCIP's own settings."""
+def own_settings(engine: str, seed: int) -> dict[str, Any]:
+    """Return tolerances and seed under the names that an engine has for them."""
+    if engine == SCIP:
+        return {
+            "numerics/feastol": FEASIBILITY,
+            "numerics/dualfeastol": FEASIBILITY,
+            "randomization/randomseedshift": seed % 2**31,
+        }
     return {
-        "numerics/feastol": FEASIBILITY,
-        "numerics/dualfeastol": FEASIBILITY,
-        "randomization/randomseedshift": seed % 2**31,
+        "FeasibilityTol": FEASIBILITY,
+        "IntFeasTol": FEASIBILITY,
+        "OptimalityTol": FEASIBILITY,
+        "Seed": seed % 2**31,
     }
 
 

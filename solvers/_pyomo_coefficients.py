@@ -123,7 +123,6 @@ def solve_quadratic(
     s: FloatArray,
     e: FloatArray,
     engine: str,
-    options: dict[str, Any],
     limits: Limits,
 ) -> EngineAnswer:
     """Solve the program with t ≥ v² and y s ≥ e² as they are, from a solution."""
@@ -137,7 +136,7 @@ def solve_quadratic(
     model.cones = pyo.Constraint(
         range(len(model.y)), rule=lambda model, c: model.x[n + c] ** 2 <= model.y[c]
     )
-    return solve_directly(model, form.constant, engine, options, limits)
+    return solve_directly(model, form.constant, engine, limits)
 
 
 def _model(form: SemicontinuousForm, s: FloatArray, e: FloatArray, binary: bool) -> Any:

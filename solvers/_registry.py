@@ -183,7 +183,6 @@ def capability_table() -> list[dict[str, str]]:
     rows = []
     for name in solver_names():
         found = solver_class(name)
-        missing = missing_engines(found)
         rows.append(
             {
                 "solver": name,
@@ -194,10 +193,16 @@ def capability_table() -> list[dict[str, str]]:
                     f"{item.name}={item.default}" for item in fields(found.Options)
                 ),
                 "engines": ", ".join(found.engines) or "built in",
-                "status": f"missing: {', '.join(missing)}" if missing else "ready",
+                "status": _status(found),
             }
         )
     return rows
+
+
+def _status(found: type[Solver[Any]]) -> str:
+    missing = missing_engines(found)
+    status = f"missing: {', '.join(missing)}" if missing else "ready"
+    return f"{status} (needs a licence; {found.caveat})" if found.caveat else status
 
 
 def _value(text: str) -> Any:

@@ -47,6 +47,8 @@ class Relaxed:
             seen_at=np.zeros(problem.data.n_trees),
             travelled=np.zeros(1),
         )
+        lengths = np.diff(problem.rule.point_start)
+        self._block = np.repeat(np.arange(problem.data.n_trees), lengths)
         self._hasty = max(1.0, float(np.sqrt(problem.data.n_trees)))
 
     def run(self, tolerance: float, control: Control) -> float:
@@ -59,7 +61,8 @@ class Relaxed:
 
         Sweeps are hasty, and a block's gap within a sweep is known at another point. Only when
         their sum is small is the bound computed, which takes a pass over all blocks and shows
-        which were left too early.
+        which were left too early. When the sum has misled, choices are weighed before it is
+        trusted again.
 
         Parameters
         ----------
@@ -70,22 +73,24 @@ class Relaxed:
         """
         objective = self.objective
         n_trees = self.problem.data.n_trees
-        spent = 0.0
+        spent, misled = 0.0, False
         for last in range(_MOST_SWEEPS, -1, -1):
             allowed = max(tolerance * abs(objective), self.problem.tolerance)
             before = self.point.copy()
             gaps, visits = self.sweep(0.01 * allowed / n_trees)
             spent += visits * self._visit_cost
             ended = last == 0 or control.stop() is not None
-            if gaps <= allowed or ended:
+            if ended or (gaps <= allowed and not misled):
                 objective = self.objective
+                allowed = max(tolerance * abs(objective), self.problem.tolerance)
                 left = self.gaps()
                 if left.sum() <= allowed or ended:
                     break
                 self.state.slack[left > 0.1 * allowed / n_trees] = -1.0
-            elif self._weighing_cost(before) <= spent:
+                misled = True
+            elif misled or self._weighing_cost(before) <= spent:
                 self.weigh(before, 0.01 * allowed)
-                spent = 0.0
+                spent, misled = 0.0, False
         return objective - float(left.sum())
 
     def sweep(self, tolerance: float) -> tuple[float, int]:
@@ -162,12 +167,11 @@ class Relaxed:
 
     def _weighing_cost(self, before: FloatArray) -> float:
         """About how long `weigh` takes, in ns."""
-        rule, data = self.problem.rule, self.problem.data
+        data = self.problem.data
         free = (self.point != before) | ((self.point > 0.0) & (self.point < 1.0))
         if not free.any():  # there is nothing to weigh
             return np.inf
-        tree = np.repeat(np.arange(data.n_trees), np.diff(rule.point_start))
-        blocks = len(np.unique(tree[free]))
+        blocks = int(np.count_nonzero(np.bincount(self._block[free])))
         columns = float(blocks + free.sum())
         rows = data.n_rows * data.n_outputs
         call, per_tree, block, write, product = _WEIGHING

@@ -13,7 +13,13 @@ from formulations.arrays import FloatArray
 
 
 class Termination(StrEnum):
-    """Why a solver stopped."""
+    """Why a solver stopped.
+
+    CONVERGED: its own criterion is met. GAP_REACHED: the gap asked for is. EXHAUSTED: nothing is
+    left to search. PATIENCE: the local search has found nothing for long enough. TIME_LIMIT,
+    NODE_LIMIT, INTERRUPTED, CALLBACK: it was ended. INACCURATE: an engine's tolerances do not
+    allow more. TOO_LARGE: the choices that may be better are too many to be searched.
+    """
 
     CONVERGED = "converged"
     GAP_REACHED = "gap_reached"
@@ -24,6 +30,7 @@ class Termination(StrEnum):
     INTERRUPTED = "interrupted"
     CALLBACK = "callback"
     INACCURATE = "inaccurate"
+    TOO_LARGE = "too_large"
 
 
 class Guarantee(StrEnum):
@@ -129,6 +136,8 @@ class Result:
     @property
     def gap(self) -> float:
         """(objective − bound) / max(|objective|, 1e-12); inf when either is missing."""
+        if np.isinf(self.absolute_gap):
+            return np.inf
         return self.absolute_gap / max(abs(self.objective), 1e-12)
 
     def __repr__(self) -> str:

@@ -11,8 +11,10 @@ from scipy import linalg
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.compiled import kernel
 
-# The parameter of the barrier falls by this factor once a Newton step is nearly full.
-_SHRINK = 0.25
+# The barrier's parameter falls by this factor once a Newton step is full and its squared length,
+# in the norm of the barrier, is below the other number.
+_SHRINK = 0.2
+_CENTRED = 5.0
 
 
 @kernel
@@ -157,7 +159,7 @@ class Splitter:
                 best, best_value = split, value
             if best_value >= enough:
                 break
-            if step > 0.5 and decrement < 1.0:
+            if step > 0.5 and decrement < _CENTRED:
                 if self.degree * mu < accuracy:
                     break
                 mu *= _SHRINK

@@ -11,6 +11,7 @@ import numpy as np
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from solvers._base import Answer, Control, Solver, require_bool, require_count
+from solvers._coefficient_exact import CoefficientBranchAndBound
 from solvers._columns import (
     descend_columns,
     discard,
@@ -59,6 +60,7 @@ class BranchAndBound(Solver[ChoiceFormulation]):
     summary = "exact: best-first branch and bound on own relaxations"
     method = "exact"
     proof = "exhaustion, by Frank–Wolfe bounds at the nodes"
+    for_coefficients = CoefficientBranchAndBound
     Options = BranchAndBoundOptions
     options: BranchAndBoundOptions
 
@@ -74,6 +76,8 @@ class BranchAndBound(Solver[ChoiceFormulation]):
             return answer
         incumbent = opening.incumbent
         columns = opening.columns(self.options.presolve)
+        if isinstance(columns, Answer):
+            return columns
         search = Search(columns, incumbent.choice, incumbent.objective, opening.bound, control)
         termination = search.run(self.options.node_limit)
         return Answer(

@@ -6,6 +6,7 @@ import numpy as np
 
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
+from formulations.choices import MOST_LISTED
 from formulations.compiled import kernel
 from solvers._base import Answer, Control, Solver
 from solvers._brute_force_coefficients import BruteForceCoefficients
@@ -78,6 +79,9 @@ class BruteForce(Solver[ChoiceFormulation]):
         count = problem.count_choices()
         if count > _MOST_CHOICES:
             return f"it has {count:.3g} choices, at most {_MOST_CHOICES:.0e} can be tried"
+        columns = sum(problem.count_block_choices(i) for i in range(problem.data.n_trees))
+        if columns > MOST_LISTED:
+            return f"its trees have {columns:.3g} choices, at most {MOST_LISTED:,} can be listed"
         return None
 
     def prepare(self, problem: ChoiceFormulation) -> None:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
+from formulations.errors import TooManyChoices
 from solvers._base import Answer, Control, Solver, require_one_of, require_positive
+from solvers._coefficient_relaxation import CoefficientRelaxation
 from solvers._columns import relax_all
 from solvers._descent import Descent
+from solvers._errors import UnsupportedProblem
 from solvers._opening import Incumbent, compile_opening
 from solvers._relaxed import Relaxed
 from solvers._result import Termination
@@ -44,16 +47,18 @@ class RelaxationOptions:
 class Relaxation(Solver[ChoiceFormulation]):
     """Minimise over the relaxed choices of one block after the other.
 
-    The relaxation gives each block weights on its choices, at least 0 and of sum 1. Inside a
-    block weight moves from the worst used choice to the best with exact line search; sweeps
-    start at the fixed point of coordinate descent and end by the Frank–Wolfe gap. The
-    rounded choice is the nearest to the relaxed point, improved by descent; the better of
-    it and the starting point is returned.
+    The relaxation gives each block weights on its choices, at least 0 and of sum 1. Sweeps
+    over the rows start from a hasty descent: inside a block weight moves from the worst used
+    choice to the best with exact line search. In between, the choices that the sweeps have
+    found to have weight are weighed against each other on their Gram matrix, all blocks at
+    once; both end by the Frank–Wolfe gap. The rounded choice is the nearest to the relaxed
+    point, improved by descent; the better of it and the starting point is returned.
     """
 
     summary = "own first-order relaxation, rounded and improved by descent"
     method = "relaxation"
     proof = "Frank–Wolfe bound at the relaxed point"
+    for_coefficients = CoefficientRelaxation
     Options = RelaxationOptions
     options: RelaxationOptions
 
@@ -63,9 +68,19 @@ class Relaxation(Solver[ChoiceFormulation]):
 
     def build(self, problem: ChoiceFormulation) -> ChoiceColumns | None:
         """Return all choices as columns, for the Gram form."""
-        return ChoiceColumns.every(problem) if self._form(problem) == "gram" else None
+        if self._form(problem) == "rows":
+            return None
+        try:
+            return ChoiceColumns.every(problem)
+        except TooManyChoices as error:
+            raise UnsupportedProblem(
+                f"relaxation[form=gram] works on all choices, but {error}; "
+                "relaxation[form=rows] can take the problem"
+            ) from None
 
-    def run(self, problem: ChoiceFormulation, model: ChoiceColumns | None, control: Control) -> Answer:
+    def run(
+        self, problem: ChoiceFormulation, model: ChoiceColumns | None, control: Control
+    ) -> Answer:
         """Descend, relax, round, descend."""
         start = problem.zero() if control.warm_start is None else control.warm_start
         descent = Descent(problem, start)
@@ -78,7 +93,7 @@ class Relaxation(Solver[ChoiceFormulation]):
         else:
             point = self._relax_columns(model, descent.state.choice)
             bound = problem.linear_bound(point)
-        found = Incumbent.from_rounding(descent, point, control)
+        found = Incumbent.from_rounding(problem, descent, point, control)
         control.report(found.objective, bound)
         return Answer(
             control.stop() or Termination.CONVERGED,

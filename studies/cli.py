@@ -268,16 +268,20 @@ def benchmark(
     most: Annotated[
         int, typer.Option(min=1, max=4, help="Settings to measure, from the smallest on.")
     ] = 4,
+    proofs: Annotated[
+        bool, typer.Option("--proofs", help="Measure proofs of optimality instead.")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
 ) -> None:
-    """Measure speed as ratios to the source model's fit and apply, with one thread."""
+    """Measure speed as ratios to the source model's fit and apply, or proofs; one thread."""
     from threadpoolctl import threadpool_limits
 
+    from studies.certifying import certifying_table
     from studies.reporting import render
     from studies.speed import SETTINGS, speed_table
 
     with threadpool_limits(1):
-        table = speed_table(SETTINGS[:most], _console())
+        table = certifying_table(_console()) if proofs else speed_table(SETTINGS[:most], _console())
     if markdown:
         typer.echo(render.markdown(table, numbers=False))
     else:

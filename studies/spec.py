@@ -178,7 +178,7 @@ class Cell:
     def name(self) -> str:
         """What is run, for people."""
         called = call_name(self.solver, self.task, self.values)
-        return called if self.method == PRUNED else f"{called}, {self.method.name}"
+        return called if self.method == PRUNED else f"{called}: {self.method.name}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the cell as nested plain values."""
@@ -294,72 +294,6 @@ class Study:
         """Return a request with the study's defaults for what is None."""
         given = {name: value for name, value in asked.items() if value is not None}
         return Request(**{**self.defaults, **given})
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A study spelled out: every cell in the order of running.
-
-    Attributes
-    ----------
-    study, size
-        Names.
-    title
-        What heads the tables.
-    cells
-        What to measure, instance by instance.
-    """
-
-    study: str
-    size: str
-    title: str
-    cells: tuple[Cell, ...]
-
-    def settings(self) -> dict[str, Any]:
-        """Return the plan as plain values, for the configuration file."""
-        first = self.cells[0]
-        return {
-            "study": self.study,
-            "size": self.size,
-            "title": self.title,
-            "alphas": list(dict.fromkeys(cell.alpha for cell in self.cells)),
-            "repeats": first.repeats,
-            "time_limit": first.time_limit,
-            "threads": first.threads,
-            "path_values": sorted({cell.values for cell in self.cells if cell.task == "path"}),
-            "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
-            "calls": [
-                {"solver": solver, "task": task, "method": asdict(method)}
-                for solver, task, method in dict.fromkeys(
-                    (c.solver, c.task, c.method) for c in self.cells
-                )
-            ],
-        }
-
-
-def make_plan(study: Study, request: Request, rows_of: Callable[[Instance], int]) -> Plan:
-    """Spell a study out.
-
-    Parameters
-    ----------
-    study, request
-        What to measure.
-    rows_of
-        Number of rows of an instance's data set; larger instances are cut to it.
-
-    Raises
-    ------
-    StudyError
-        When no cell is left to run.
-    """
-    by_instance: dict[Instance, dict[Cell, None]] = {}
-    for cell in study.cells(request):
-        instance = cell.instance.cut_to(rows_of(cell.instance))
-        by_instance.setdefault(instance, {})[replace(cell, instance=instance)] = None
-    cells = tuple(cell for group in by_instance.values() for cell in group)
-    if not cells:
-        raise StudyError(f"study {study.name}: no solver is available to run")
-    return Plan(study.name, request.size, study.title, cells)
 
 
 def call_name(solver: str, task: str, values: int = PATH_VALUES) -> str:

@@ -19,6 +19,7 @@ from rich.console import Console
 from sklearn.ensemble import RandomForestRegressor
 
 from forestprune import LayerPruning, pruning_data, solve, solve_path
+from formulations.arrays import FloatArray
 from formulations.tree_kernels import sum_leaves
 from studies import datasets
 from studies.reporting.formats import seconds
@@ -95,10 +96,7 @@ def speed_table(settings: Iterable[Setting], console: Console) -> Table:
 
 def measure_setting(setting: Setting, alpha: float = 1.0) -> list[Figure]:
     """Measure one setting; kernels are compiled before anything is timed."""
-    data_set = datasets.load("diamonds")
-    rows = np.random.default_rng(0).permutation(len(data_set.y))[: setting.rows]
-    X = data_set.X.to_numpy()[rows]
-    y = (data_set.y[rows] - data_set.y[rows].mean()) / data_set.y[rows].std()
+    X, y = diamonds_rows(setting.rows)
     model = RandomForestRegressor(setting.trees, max_depth=setting.depth, random_state=0)
     fit, _ = _timed(lambda: model.fit(X, y), 1)
     _warm_up(model, X, y, alpha)
@@ -133,6 +131,14 @@ def measure_setting(setting: Setting, alpha: float = 1.0) -> list[Figure]:
         Figure("memory", None, megabytes + f"; peak {peak:.0f} MB" if peak else megabytes)
     )
     return figures
+
+
+def diamonds_rows(count: int) -> tuple[FloatArray, FloatArray]:
+    """Return some rows of the diamonds data with their log price, standardised."""
+    data_set = datasets.load("diamonds")
+    rows = np.random.default_rng(0).permutation(len(data_set.y))[:count]
+    y = data_set.y[rows]
+    return data_set.X.to_numpy()[rows], (y - y.mean()) / y.std()
 
 
 def _solved(problem: LayerPruning, label: str, repeats: int) -> tuple[float, float]:

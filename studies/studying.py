@@ -11,13 +11,14 @@ from rich.console import Console
 from studies import datasets
 from studies.datasets import Dataset
 from studies.errors import StudyError, StudyInterrupted
+from studies.planning import Plan, make_plan
 from studies.reporting.formats import plural
 from studies.reporting.progress import ProgressReporter
 from studies.reporting.render import show, write
 from studies.reporting.report import Report, Run, collect
 from studies.running.records import RunFolder, cell_key, done_keys
 from studies.running.runner import run_plan
-from studies.spec import Instance, Plan, Request, Study, make_plan
+from studies.spec import Instance, Request, Study
 
 
 def run_study(

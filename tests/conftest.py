@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forestprune import LayerPruning, PruningData
+from forestprune import LayerPruning, PruningData, SubtreePruning
 
 
 def random_layers(
@@ -112,6 +112,99 @@ TINY: dict[str, Callable[[], LayerPruning]] = {
     "few_rows": _few_rows,
     "collinear": _collinear,
     "given_weights": _given_weights,
+}
+
+
+def random_parents(generator: Any, splits: int) -> tuple[list[int], int]:
+    """Parents in level order of a tree that has grown at random leaves, and its leaves."""
+    children: dict[int, tuple[int, int]] = {}
+    leaves = [0]
+    for _ in range(splits):
+        node = leaves.pop(int(generator.integers(len(leaves))))
+        children[node] = (2 * len(children) + 1, 2 * len(children) + 2)
+        leaves += children[node]
+    order, parents = [0], [-1]
+    for place, node in enumerate(order):
+        if node in children:
+            order += children[node]
+            parents += [place, place]
+    return parents, len(leaves)
+
+
+def random_trees(
+    seed: int, rows: int, splits: list[int], outputs: int = 1, signal: float = 0.6
+) -> tuple[list[list[int]], list[Any], Any, Any]:
+    """Parents, values and codes of trees with so many splits, and a response near their sum."""
+    generator = np.random.default_rng(seed)
+    parents, values, codes = [], [], []
+    y = generator.normal(size=(rows, outputs))
+    for count in splits:
+        parent, leaves = random_parents(generator, count)
+        value = np.zeros((len(parent), outputs))
+        for node in range(1, len(parent)):
+            value[node] = value[parent[node]] + generator.normal(size=outputs)
+        code = generator.integers(leaves, size=rows)
+        ends = np.setdiff1d(np.arange(len(parent)), parent)
+        y += signal * value[ends[code]]
+        parents.append(parent)
+        values.append(value)
+        codes.append(code)
+    return parents, values, np.stack(codes), y
+
+
+def _subtrees(seed: int, rows: int, splits: list[int], outputs: int = 1) -> PruningData:
+    return PruningData.from_trees(*random_trees(seed, rows, splits, outputs))
+
+
+def _subtree_outputs() -> SubtreePruning:
+    weight = np.random.default_rng(1).integers(0, 4, size=15).astype(float)
+    parents, values, codes, y = random_trees(24, 15, [3, 2, 4], outputs=3)
+    data = PruningData.from_trees(parents, values, codes, y, sample_weight=weight)
+    return SubtreePruning(data, 0.7)
+
+
+def _subtree_ties() -> SubtreePruning:
+    parents, values = [-1, 0, 0, 1, 1], [0.0, 1.0, -1.0, 1.0, 1.0]
+    codes = np.tile([0, 1, 2, 0, 1, 2], (2, 1))
+    y = [-1.0, 1.0, 1.0, -1.0, 0.5, -0.5]
+    return SubtreePruning(PruningData.from_trees([parents] * 2, [values] * 2, codes, y), 0.0)
+
+
+def _subtree_duplicates() -> SubtreePruning:
+    parents, values, codes, y = random_trees(25, 10, [2, 3])
+    twice = [0, 1, 1, 0]
+    data = PruningData.from_trees(
+        [parents[i] for i in twice], [0.5 * values[i] for i in twice], codes[twice], y
+    )
+    return SubtreePruning(data, 0.2)
+
+
+def _subtree_constant() -> SubtreePruning:
+    parents, values, codes, _ = random_trees(29, 10, [3, 3])
+    return SubtreePruning(PruningData.from_trees(parents, values, codes, np.zeros(10)), 0.1)
+
+
+def _subtree_weights() -> SubtreePruning:
+    data = _subtrees(32, 12, [3, 2, 1])
+    weights = np.split(np.arange(len(data.parent)) % 3 / 2.0, data.node_start[1:-1])
+    return SubtreePruning(data, 0.2, weights)
+
+
+SUBTREES: dict[str, Callable[[], SubtreePruning]] = {
+    "subtrees": lambda: SubtreePruning(_subtrees(23, 14, [3, 4, 1, 2]), 0.8),
+    "subtrees_outputs": _subtree_outputs,
+    "subtrees_ties": _subtree_ties,
+    "subtrees_duplicates": _subtree_duplicates,
+    "subtrees_one_tree": lambda: SubtreePruning(_subtrees(26, 12, [7]), 0.5),
+    "subtrees_stumps": lambda: SubtreePruning(_subtrees(27, 20, [1] * 8), 1.5),
+    "subtrees_single_leaves": lambda: SubtreePruning(_subtrees(28, 5, [0] * 3), 1.0),
+    "subtrees_some_single_leaves": lambda: SubtreePruning(_subtrees(28, 9, [0, 5, 0, 1]), 0.1),
+    "subtrees_free": lambda: SubtreePruning(_subtrees(23, 14, [3, 4, 1, 2]), 0.0),
+    "subtrees_costly": lambda: SubtreePruning(_subtrees(23, 14, [3, 4, 1, 2]), 1e6),
+    "subtrees_constant": _subtree_constant,
+    "subtrees_few_rows": lambda: SubtreePruning(_subtrees(30, 3, [2, 1, 3, 2]), 0.2),
+    "subtrees_leaves": lambda: SubtreePruning(_subtrees(31, 12, [3, 3, 2]), 0.5, "leaves"),
+    "subtrees_given_weights": _subtree_weights,
 }
 
 

@@ -36,7 +36,13 @@ def test_answers_stand_up_to_enumeration(free: Any, label: str) -> None:
             solve(free, label)
         return
     least = optimum(free)
-    result = solve(free, label)
+    try:
+        result = solve(free, label)
+    except UnsupportedProblem as refusal:
+        # Dependent columns without a ridge have coefficients of any size.
+        assert free.rule.ridge == 0.0
+        assert "state a limit by beta_bound, or give the problem a ridge" in str(refusal)
+        return
     rounding = 1e-9 * free.data.target_square
     assert result.bound <= least + rounding
     if result.choice is not None:

@@ -6,10 +6,19 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from conftest import TINY, random_layers
+from conftest import SUBTREES, TINY, random_layers, random_trees
 
 import forestprune as fp
-from forestprune import Guarantee, LayerPruning, PruningData, available_solvers, solve, verify
+from forestprune import (
+    Guarantee,
+    LayerPruning,
+    PruningData,
+    SubtreePruning,
+    available_solvers,
+    solve,
+    verify,
+)
+from formulations import ChoiceFormulation
 from solvers import EngineFailure, UnsupportedProblem
 from solvers._registry import solver_class, solver_names
 
@@ -35,7 +44,19 @@ def label(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def close(problem: LayerPruning) -> float:
+@pytest.fixture(params=sorted({**TINY, **SUBTREES}))
+def any_tiny(request: pytest.FixtureRequest) -> ChoiceFormulation:
+    """Each of the named tiny problems, of depth layers and of subtrees."""
+    return {**TINY, **SUBTREES}[request.param]()
+
+
+@pytest.fixture(params=[*sorted(TINY), "subtrees", "subtrees_duplicates", "subtrees_outputs"])
+def repeated(request: pytest.FixtureRequest) -> ChoiceFormulation:
+    """Those that are solved again and again: all of depth layers, some of subtrees."""
+    return {**TINY, **SUBTREES}[request.param]()
+
+
+def close(problem: ChoiceFormulation) -> float:
     """Differences of the objective that an interior-point method leaves."""
     return 1e-5 * problem.data.target_square
 
@@ -44,54 +65,54 @@ def test_every_registered_solver_is_covered() -> None:
     assert {label.partition("[")[0] for label in LABELS} == set(available_solvers())
 
 
-def test_answers_stand_up_to_brute_force(tiny: LayerPruning, label: str) -> None:
-    optimum = solve(tiny, "brute_force").objective
-    result = solve(tiny, label)
-    assert result.bound <= optimum + tiny.tolerance <= result.objective + 2 * tiny.tolerance
+def test_answers_stand_up_to_brute_force(any_tiny: ChoiceFormulation, label: str) -> None:
+    optimum = solve(any_tiny, "brute_force").objective
+    result = solve(any_tiny, label)
+    assert result.bound <= optimum + any_tiny.tolerance <= result.objective + 2 * any_tiny.tolerance
     if result.choice is None:
         assert result.objective == np.inf
         assert result.guarantee in (Guarantee.BOUND_ONLY, Guarantee.NONE)
     else:
-        assert result.objective == tiny.objective(result.choice)
+        assert result.objective == any_tiny.objective(result.choice)
     if result.guarantee is Guarantee.OPTIMAL:
-        assert result.gap <= 1e-6 or result.absolute_gap <= tiny.tolerance
-        assert result.objective <= optimum * (1 + 1e-6) + tiny.tolerance
+        assert result.gap <= 1e-6 or result.absolute_gap <= any_tiny.tolerance
+        assert result.objective <= optimum * (1 + 1e-6) + any_tiny.tolerance
     if solver_class(label.partition("[")[0]).method == "exact":
         assert result.guarantee is Guarantee.OPTIMAL
-    checked = verify(tiny, result)
+    checked = verify(any_tiny, result)
     assert checked.sound, str(checked)
 
 
-def test_relaxations_agree(tiny: LayerPruning) -> None:
+def test_relaxations_agree(any_tiny: ChoiceFormulation) -> None:
     bounds = [
-        solve(tiny, label).bound
+        solve(any_tiny, label).bound
         for label in LABELS
         if solver_class(label.partition("[")[0]).method == "relaxation"
     ]
-    assert max(bounds) - min(bounds) <= close(tiny)
+    assert max(bounds) - min(bounds) <= close(any_tiny)
 
 
-def test_the_engine_agrees_with_the_recomputed_relaxation(tiny: LayerPruning) -> None:
+def test_the_engine_agrees_with_the_recomputed_relaxation(any_tiny: ChoiceFormulation) -> None:
     forms = ("ecos", "ecos[form=rows]", "clarabel", "clarabel[form=rows]")
     for label in [label for label in forms if label in LABELS]:
-        result = solve(tiny, label)
+        result = solve(any_tiny, label)
         if "engine_objective" in result.extra:
             value = result.extra["engine_objective"]
             assert result.relaxed is not None
-            assert abs(tiny.relaxed_objective(result.relaxed) - value) <= close(tiny)
-            assert value >= result.bound - close(tiny)
+            assert abs(any_tiny.relaxed_objective(result.relaxed) - value) <= close(any_tiny)
+            assert value >= result.bound - close(any_tiny)
 
 
-def test_same_seed_same_answer(tiny: LayerPruning, label: str) -> None:
-    first, second = (solve(tiny, label, seed=7) for _ in range(2))
+def test_same_seed_same_answer(repeated: ChoiceFormulation, label: str) -> None:
+    first, second = (solve(repeated, label, seed=7) for _ in range(2))
     np.testing.assert_array_equal(first.choice, second.choice)
     assert (first.objective, first.bound) == (second.objective, second.bound)
 
 
-def test_a_warm_start_is_never_made_worse(tiny: LayerPruning, label: str) -> None:
-    best = solve(tiny, "brute_force")
-    result = solve(tiny, label, warm_start=best)
-    assert result.objective <= best.objective + tiny.tolerance
+def test_a_warm_start_is_never_made_worse(repeated: ChoiceFormulation, label: str) -> None:
+    best = solve(repeated, "brute_force")
+    result = solve(repeated, label, warm_start=best)
+    assert result.objective <= best.objective + repeated.tolerance
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e4, 1e8])
@@ -109,12 +130,37 @@ def test_scaling_the_response(name: str, factor: float, label: str) -> None:
     assert big.bound == pytest.approx(small.bound * factor**2, rel=1e-5)
 
 
+@pytest.mark.parametrize("factor", [1e-6, 1e4, 1e8])
+def test_scaling_the_response_of_subtrees(factor: float, label: str) -> None:
+    parents, values, codes, y = random_trees(23, 14, [3, 4, 1, 2])
+    data = PruningData.from_trees(parents, values, codes, y)
+    times = [factor * value for value in values]
+    scaled = PruningData.from_trees(parents, times, codes, factor * y)
+    small = solve(SubtreePruning(data, 0.8), label)
+    big = solve(SubtreePruning(scaled, 0.8 * factor**2), label)
+    np.testing.assert_array_equal(small.choice, big.choice)
+    assert big.objective == pytest.approx(small.objective * factor**2, rel=1e-9)
+    assert big.bound == pytest.approx(small.bound * factor**2, rel=1e-5)
+
+
 def test_the_order_of_rows_and_trees_does_not_matter(label: str) -> None:
     layers, y = random_layers(20, 14, [2, 3, 1])
     rows, trees = np.random.default_rng(0).permutation(14), [2, 0, 1]
     plain = solve(LayerPruning(PruningData.from_layers(layers, y), 0.5, "depth"), label)
     shuffled = PruningData.from_layers([layers[i][rows] for i in trees], y[rows])
     other = solve(LayerPruning(shuffled, 0.5, "depth"), label)
+    assert other.objective == pytest.approx(plain.objective, rel=1e-9)
+    assert other.bound == pytest.approx(plain.bound, rel=1e-4, abs=1e-6)
+
+
+def test_the_order_does_not_matter_for_subtrees(label: str) -> None:
+    parents, values, codes, y = random_trees(38, 20, [3, 5, 2])
+    rows, trees = np.random.default_rng(0).permutation(20), [2, 0, 1]
+    plain = solve(SubtreePruning(PruningData.from_trees(parents, values, codes, y), 0.8), label)
+    shuffled = PruningData.from_trees(
+        [parents[i] for i in trees], [values[i] for i in trees], codes[trees][:, rows], y[rows]
+    )
+    other = solve(SubtreePruning(shuffled, 0.8), label)
     assert other.objective == pytest.approx(plain.objective, rel=1e-9)
     assert other.bound == pytest.approx(plain.bound, rel=1e-4, abs=1e-6)
 
@@ -134,6 +180,18 @@ def test_the_time_limit_holds(label: str, larger: LayerPruning) -> None:
         assert result.objective <= problem.objective(problem.zero())
 
 
+@pytest.mark.parametrize("label", ["relaxation", "branch_and_bound", "scip"])
+def test_the_time_limit_holds_for_subtrees(label: str) -> None:
+    data = PruningData.from_trees(*random_trees(40, 1500, [30] * 40, signal=0.05))
+    problem = SubtreePruning(data, 0.5)
+    solve(problem, label, time_limit=0.001)  # compiles the kernels and starts the engine
+    began = perf_counter()
+    result = solve(problem, label, time_limit=0.3, gap=0.0)
+    assert perf_counter() - began <= 0.3 * 1.1 + 1.0
+    assert result.termination == "time_limit"
+    assert verify(problem, result).sound
+
+
 def test_a_time_limit_keeps_the_warm_start(larger: LayerPruning) -> None:
     start = solve(larger, "cbcd")
     result = solve(larger, "ecos[form=rows]", time_limit=0.05, warm_start=start)
@@ -144,6 +202,29 @@ def test_a_refusal_has_its_reason_and_alternatives(larger: LayerPruning) -> None
     with pytest.raises(UnsupportedProblem, match=r"9\.09e\+27 choices.*Solvers that can: .*cbcd"):
         solve(larger, "brute_force")
     assert "brute_force" not in available_solvers(larger)
+
+
+@pytest.mark.parametrize(
+    "label", ["branch_and_bound", "branch_and_bound[presolve=False]", "highs", "scip"]
+)
+def test_too_many_subtrees_to_search_leave_what_is_known(label: str) -> None:
+    problem = SubtreePruning(PruningData.from_trees(*random_trees(40, 100, [30] * 4)), 0.5)
+    relaxed = solve(problem, "relaxation")
+    assert relaxed.gap > 0.01
+    result = solve(problem, label)
+    assert result.termination == "too_large"
+    assert result.objective <= relaxed.objective
+    assert result.bound == pytest.approx(relaxed.bound, rel=1e-3)
+    assert result.guarantee is Guarantee.LOCAL
+    assert verify(problem, result).sound
+
+
+def test_too_many_subtrees_to_list_are_refused() -> None:
+    problem = SubtreePruning(PruningData.from_trees(*random_trees(40, 100, [30])), 0.5)
+    with pytest.raises(UnsupportedProblem, match=r"4\.41e\+04 choices.*20,000 can be listed.*cbcd"):
+        solve(problem, "brute_force")
+    with pytest.raises(UnsupportedProblem, match=r"20,000 can be listed; relaxation\[form=rows\]"):
+        solve(problem, "relaxation[form=gram]")
 
 
 def test_a_false_bound_is_a_failure_not_a_row(
@@ -189,6 +270,11 @@ def test_a_dead_engine_is_reported(problem: LayerPruning, monkeypatch: pytest.Mo
         solve(problem, "clarabel")
     monkeypatch.undo()
     assert solve(problem, "clarabel").choice is not None
+
+
+def test_a_gap_without_figures_is_infinite(larger: LayerPruning) -> None:
+    result = solve(larger, "ecos[form=rows]", time_limit=0.001)
+    assert (result.choice, result.gap, result.absolute_gap) == (None, np.inf, np.inf)
 
 
 def test_facade_exports_what_it_says() -> None:

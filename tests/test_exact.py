@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from forestprune import Guarantee, LayerPruning, pruning_data, solve, verify
 from formulations import ChoiceColumns
 from solvers._base import Control
+from solvers._columns import gradient_at, step_on_face
 from solvers._relaxed import Relaxed
 
 
@@ -34,6 +35,16 @@ def test_mixtures_of_columns_are_relaxed_points(tiny: LayerPruning) -> None:
         weights[begin:end] /= weights[begin:end].sum()
     relaxed = tiny.relaxed_objective(columns.point(weights))
     assert columns.value(weights) == pytest.approx(relaxed, rel=1e-10, abs=1e-12)
+
+
+def test_parts_and_mixtures_undo_each_other(tiny: LayerPruning) -> None:
+    generator = np.random.default_rng(2)
+    for _ in range(20):
+        point = tiny.repaired(generator.uniform(-0.3, 1.3, size=len(tiny.point(tiny.full()))))
+        tree, choices, weights = tiny.parts(point)
+        assert (weights > 0.0).all()
+        np.testing.assert_allclose(np.bincount(tree, weights), 1.0)
+        np.testing.assert_allclose(tiny.mixture(tree, choices, weights), point, atol=1e-14)
 
 
 def test_fixing_never_drops_an_optimum(make_random: Callable[[int], LayerPruning]) -> None:
@@ -105,6 +116,59 @@ def test_the_search_proves_a_larger_problem(boosting: LayerPruning) -> None:
     assert verify(boosting, result).sound
     assert result.objective <= solve(boosting, "cbcd").objective + boosting.tolerance
     assert result.bound <= solve(boosting, "relaxation").objective + boosting.tolerance
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-9])
+def test_the_relaxation_reaches_its_tolerance(boosting: LayerPruning, tolerance: float) -> None:
+    relaxed = Relaxed(boosting, boosting.point(boosting.zero()))
+    bound = relaxed.run(tolerance, Control())
+    value = boosting.relaxed_objective(relaxed.point)
+    assert value - bound <= tolerance * value
+    assert bound == pytest.approx(boosting.linear_bound(relaxed.point), rel=1e-10)
+    np.testing.assert_array_equal(boosting.repaired(relaxed.point), relaxed.point)
+
+
+def test_weighing_never_raises_the_relaxation_and_keeps_its_residual(
+    boosting: LayerPruning,
+) -> None:
+    relaxed = Relaxed(boosting, boosting.point(boosting.zero()))
+    before = relaxed.point.copy()
+    falls = []
+    for _ in range(4):
+        relaxed.sweep(0.0)
+        swept = relaxed.objective
+        relaxed.weigh(before, 1e-12)
+        falls.append(swept - relaxed.objective)
+        assert relaxed.objective == pytest.approx(boosting.relaxed_objective(relaxed.point))
+        before = relaxed.point.copy()
+    assert min(falls) >= -boosting.tolerance
+    assert max(falls) > 1e-6 * relaxed.objective
+
+
+def test_a_pass_over_all_blocks_finds_no_move_that_a_sweep_left_out(
+    boosting: LayerPruning,
+) -> None:
+    relaxed = Relaxed(boosting, boosting.point(boosting.full()))
+    relaxed.run(1e-10, Control())
+    relaxed.state.slack[:] = -1.0
+    gaps, visits = relaxed.sweep(0.0)
+    assert visits == boosting.data.n_trees
+    assert gaps <= 1e-9 * relaxed.objective
+
+
+def test_steps_on_a_face_reach_its_minimum() -> None:
+    generator = np.random.default_rng(3)
+    factor = generator.normal(size=(30, 9))
+    gram, linear = factor.T @ factor, generator.normal(size=9)
+    start = np.array([0, 3, 6, 9])
+    inner = generator.uniform(1.0, 2.0, size=9)
+    linear -= linear + 2.0 * gram @ (inner / np.repeat(np.add.reduceat(inner, start[:-1]), 3))
+    weights = np.full(9, 1.0 / 3.0)
+    gradient = gradient_at(gram, linear, weights)
+    step_on_face(start, gram, gradient, weights)
+    np.testing.assert_allclose(np.add.reduceat(weights, start[:-1]), 1.0)
+    np.testing.assert_allclose(gradient, gradient_at(gram, linear, weights), atol=1e-9)
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-6)
 
 
 def test_limits_keep_incumbent_and_bound(boosting: LayerPruning) -> None:

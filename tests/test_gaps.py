@@ -29,18 +29,17 @@ from studies.gaps.statistics import (
 )
 from studies.gaps.study import Size, size_cells
 from studies.gaps.tables import conclusion, solver_table, unanswered_table
+from studies.planning import make_plan
 from studies.reporting.render import latex, markdown
 from studies.reporting.report import Run
 from studies.running import cell
 from studies.running.cell import TRACE_ENTRIES, trace_of
 from studies.running.prepare import repeated
-from studies.spec import Cell, Instance, Study, make_plan
+from studies.spec import Cell, Instance, Study
 from studies.studying import folder_name
 from studies.table1 import TABLE1
 
-TINY = Size(
-    ("tiny.csv",), (), (Instance("", 40, 4, copies=2, name="twice"),), (), (1.0,), 1, 5.0
-)
+TINY = Size(("tiny.csv",), (), (Instance("", 40, 4, copies=2, name="twice"),), (), (1.0,), 1, 5.0)
 
 
 def test_the_shifted_geometric_mean_forgives_small_times() -> None:

@@ -17,10 +17,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from studies.planning import Plan
 from studies.reporting.formats import percent, plural, seconds
 from studies.running.child import Outcome
 from studies.running.records import solve_times
-from studies.spec import ENSEMBLE_NAMES, Cell, Instance, Plan
+from studies.spec import ENSEMBLE_NAMES, Cell, Instance
 
 
 class ProgressReporter:
@@ -33,6 +34,7 @@ class ProgressReporter:
         self._console = console
         self._show_kind = len({cell.instance.kind for cell in plan.cells}) > 1
         self._show_alpha = len({cell.alpha for cell in plan.cells}) > 1
+        self._width = max(len(self._description(cell)) for cell in plan.cells)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -81,7 +83,7 @@ class ProgressReporter:
 
     def finished(self, cell: Cell, outcome: Outcome) -> None:
         """Print the cell's line and move the bar."""
-        line = Text(f"{self._description(cell):<52} ")
+        line = Text(f"{self._description(cell):<{self._width}}  ")
         line.append(*_ending(cell, outcome))
         self._print(line)
         self._progress.advance(self._bar)

@@ -16,6 +16,7 @@ from studies.reporting.formats import plural
 from studies.reporting.report import Report, Run
 from studies.reporting.tables import Table
 from studies.running.records import build_times, solve_times
+from studies.spec import Cell
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -32,6 +33,9 @@ _LATEX = {
     "±": r"$\pm$",
     "−": "$-$",
     "α": r"$\alpha$",
+    "ρ": r"$\rho$",
+    "²": r"$^2$",
+    "₂": r"$_2$",
     "≤": r"$\le$",
     "<": r"$<$",
     ">": r"$>$",
@@ -44,6 +48,8 @@ _LATEX = {
 def write(report: Report, run: Run, folder: Path) -> None:
     """Write ``table.md``, ``table.tex``, ``table.csv`` and a ``.png`` for each figure.
 
+    Where there are paths, their points are in ``points.csv``.
+
     Raises
     ------
     StudyError
@@ -53,9 +59,11 @@ def write(report: Report, run: Run, folder: Path) -> None:
         for name, text in (
             ("table.md", markdown_page(run.config["title"], report)),
             ("table.tex", "\n".join(latex(table) for table in report.tables)),
-            ("table.csv", comma_separated(run)),
+            ("table.csv", _csv([_flat(cell, row) for cell, row in run.cells])),
+            ("points.csv", _csv(_points(run))),
         ):
-            (folder / name).write_text(text, encoding="utf-8")
+            if text or name != "points.csv":
+                (folder / name).write_text(text, encoding="utf-8")
         for name, figure in report.figures.items():
             figure.savefig(folder / f"{name}.png")
     except OSError as error:
@@ -135,23 +143,37 @@ def latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def comma_separated(run: Run) -> str:
-    """Return one line for each cell, with all digits, for other programs."""
-    lines = [_flat(cell.as_dict(), row) for cell, row in run.cells]
+def _csv(lines: list[dict[str, Any]]) -> str:
+    """Return lines with all digits, for other programs; nothing where there are none."""
     text = io.StringIO()
     if lines:
-        writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
+        names = dict.fromkeys(name for line in lines for name in line)
+        writer = csv.DictWriter(text, fieldnames=list(names), lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
     return text.getvalue()
 
 
-def _flat(cell: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+def _points(run: Run) -> list[dict[str, Any]]:
+    """Return a line for each α of each path."""
+    return [
+        _asked(cell) | {"point": place} | point
+        for cell, row in run.cells
+        for place, point in enumerate(row.get("path", ()))
+    ]
+
+
+def _asked(cell: Cell) -> dict[str, Any]:
+    """Return a cell with its instance, and its method by name."""
+    asked = cell.as_dict()
+    return {**asked.pop("instance"), **asked, "method": cell.method.name}
+
+
+def _flat(cell: Cell, row: dict[str, Any]) -> dict[str, Any]:
     measured = row.get("cold") is not None
     solve = solve_times(row) if measured else None
     return {
-        **cell.pop("instance"),
-        **cell,
+        **_asked(cell),
         "status": row["status"],
         "solve_seconds": solve and solve.median,
         "solve_seconds_min": solve and solve.low,

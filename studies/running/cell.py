@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from solvers import (
     predicted_memory,
 )
 from studies.running.child import Outcome, Save
-from studies.running.held_out import HeldOut
 from studies.running.machine import free_bytes, now, peak_megabytes
 from studies.running.methods import Solved, first_problem, solve_along, solve_one
 from studies.running.points import points_of
 from studies.spec import Cell
+
+if TYPE_CHECKING:
+    from studies.running.held_out import HeldOut
 
 # Calls that take longer are not repeated: what they vary is little beside what they take.
 WARM_SECONDS = 3.0
@@ -91,7 +93,7 @@ def measure(request: dict[str, Any], save: Save) -> None:
     cell = Cell.from_dict(request["cell"])
     with Path(request["path"]).open("rb") as file:
         data: PruningData = pickle.load(file)
-    held_out = HeldOut.read(Path(request["path"])) if cell.instance.held_out else None
+    held_out = _held_out(request["path"]) if cell.instance.held_out else None
     alpha = cell.alpha * data.y_variance
     samples: list[Sample] = []
     try:
@@ -103,6 +105,13 @@ def measure(request: dict[str, Any], save: Save) -> None:
                 return
     except (MissingEngine, UnsupportedProblem, NotEnoughMemory) as refusal:
         save({"status": "skipped", "reason": str(refusal)})
+
+
+def _held_out(data_path: str) -> HeldOut:
+    # What it needs takes longer to import than most cells to measure.
+    from studies.running.held_out import HeldOut
+
+    return HeldOut.read(Path(data_path))
 
 
 class NotEnoughMemory(Exception):

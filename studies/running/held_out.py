@@ -1,4 +1,4 @@
-"""Rows that an ensemble was not fitted on, and its errors there."""
+"""Rows that an ensemble was not fitted on, and the errors there of what is left of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from forestprune import PrunedEnsemble, TreeEnsemble
+from studies.running.methods import Solved
+
+# Rows (m, features) and their response (m,).
+Part = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -22,11 +26,18 @@ class HeldOut:
     ensemble
         As it was fitted.
     parts
-        By name, rows (m, features) and response (m,), in the units of the training rows.
+        By name, rows and response, in the units of the training rows.
     """
 
     ensemble: TreeEnsemble
-    parts: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+    parts: dict[str, Part]
+
+    def left_by(self, solved: Solved) -> PrunedEnsemble:
+        """Return the ensemble that a solver has left; there must be a choice."""
+        pruned = PrunedEnsemble.cut(self.ensemble, solved.result, solved.alpha)
+        if solved.polishing is None or solved.polished is None:
+            return pruned
+        return pruned.polished(solved.polishing, solved.polished)
 
     def errors(self, model: TreeEnsemble | PrunedEnsemble) -> dict[str, float]:
         """Return the mean squared error ``…_mse`` and ``…_r2`` of a model on each part.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from forestprune import PrunedEnsemble, TreeEnsemble
 from formulations import Formulation, JointPruning, LayerPruning, Polishing, PruningData
 from formulations.arrays import FloatArray
 from solvers import Result, solve, solve_path
@@ -46,13 +45,6 @@ class Solved:
         if self.polishing is None or self.polished is None:
             return self.problem, self.result
         return self.polishing, self.polished
-
-    def ensemble(self, source: TreeEnsemble) -> PrunedEnsemble:
-        """Return the ensemble that is left of the source; there must be a choice."""
-        pruned = PrunedEnsemble.cut(source, self.result, self.alpha)
-        if self.polishing is None or self.polished is None:
-            return pruned
-        return pruned.polished(self.polishing, self.polished)
 
 
 def first_problem(data: PruningData, method: Method, alpha: float) -> LayerPruning | JointPruning:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from formulations import JointPruning
-from studies.running.held_out import HeldOut
 from studies.running.methods import Solved
 from studies.spec import Method
+
+if TYPE_CHECKING:
+    from studies.running.held_out import HeldOut
 
 Point = dict[str, Any]
 
@@ -50,7 +52,7 @@ def _point(solved: Solved, method: Method, held_out: HeldOut | None) -> Point:
         "seconds": sum(step.build_seconds + step.solve_seconds for step in solved.results),
     }
     if held_out is not None:
-        point |= held_out.errors(solved.ensemble(held_out.ensemble))
+        point |= held_out.errors(held_out.left_by(solved))
     return point
 
 

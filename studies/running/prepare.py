@@ -10,19 +10,16 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from forestprune import TreeEnsemble, pruning_data, read_ensemble
 from studies import datasets
 from studies.running.child import Save
-from studies.running.held_out import HeldOut
+from studies.running.held_out import HeldOut, Part
 from studies.running.machine import now, peak_megabytes
 from studies.spec import Instance
 
 LEARNING_RATE = 0.1
-
-Part = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
 def prepare(request: dict[str, Any], save: Save) -> None:

@@ -8,10 +8,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
+from studies.planning import Plan
 from studies.running.child import Outcome, run_in_child
 from studies.running.machine import environment
 from studies.running.records import Row, RunFolder, cell_key, done_keys
-from studies.spec import Cell, Instance, Plan
+from studies.spec import Cell, Instance
 
 # What a cell may take beside the time limit of its solver: start, import, kernels compiled
 # for the first time on a slow machine, and the tenth by which engines overrun.

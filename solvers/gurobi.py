@@ -1,0 +1,16 @@
+"""Gurobi through Pyomo: the quadratic problem as it is."""
+
+from __future__ import annotations
+
+from solvers._coefficient_mip import CoefficientGurobi
+from solvers._mip import QuadraticMIP
+
+
+class Gurobi(QuadraticMIP):
+    """Gurobi, where it is licensed; the licence in its wheel is for small problems."""
+
+    summary = CoefficientGurobi.summary
+    engines = CoefficientGurobi.engines
+    engine = CoefficientGurobi.engine
+    for_coefficients = CoefficientGurobi
+    caveat = "tried on small problems only"

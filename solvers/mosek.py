@@ -1,0 +1,17 @@
+"""MOSEK: an interior-point method for cones, where it is licensed."""
+
+from __future__ import annotations
+
+from solvers._coefficient_conic import CoefficientMOSEK
+from solvers._conic import ConicSolver
+
+
+class MOSEK(ConicSolver):
+    """The relaxation as a cone program."""
+
+    summary = "convex relaxation as a cone program by MOSEK, rounded"
+    engines = ("cvxpy", "mosek")
+    engine = CoefficientMOSEK.engine
+    settings = CoefficientMOSEK.settings
+    for_coefficients = CoefficientMOSEK
+    caveat = "untested"

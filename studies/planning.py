@@ -1,0 +1,76 @@
+"""From a request to a plan: every cell spelled out, on the rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from studies.errors import StudyError
+from studies.spec import Cell, Instance, Request, Study
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study spelled out: every cell in the order of running.
+
+    Attributes
+    ----------
+    study, size
+        Names.
+    title
+        What heads the tables.
+    cells
+        What to measure, instance by instance.
+    """
+
+    study: str
+    size: str
+    title: str
+    cells: tuple[Cell, ...]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the plan as plain values, for the configuration file."""
+        first = self.cells[0]
+        return {
+            "study": self.study,
+            "size": self.size,
+            "title": self.title,
+            "alphas": list(dict.fromkeys(cell.alpha for cell in self.cells)),
+            "repeats": first.repeats,
+            "time_limit": first.time_limit,
+            "threads": first.threads,
+            "path_values": sorted({cell.values for cell in self.cells if cell.task == "path"}),
+            "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
+            "calls": [
+                {"solver": solver, "task": task, "method": asdict(method)}
+                for solver, task, method in dict.fromkeys(
+                    (c.solver, c.task, c.method) for c in self.cells
+                )
+            ],
+        }
+
+
+def make_plan(study: Study, request: Request, rows_of: Callable[[Instance], int]) -> Plan:
+    """Spell a study out.
+
+    Parameters
+    ----------
+    study, request
+        What to measure.
+    rows_of
+        Number of rows of an instance's data set; larger instances are cut to it.
+
+    Raises
+    ------
+    StudyError
+        When no cell is left to run.
+    """
+    by_instance: dict[Instance, dict[Cell, None]] = {}
+    for cell in study.cells(request):
+        instance = cell.instance.cut_to(rows_of(cell.instance))
+        by_instance.setdefault(instance, {})[replace(cell, instance=instance)] = None
+    cells = tuple(cell for group in by_instance.values() for cell in group)
+    if not cells:
+        raise StudyError(f"study {study.name}: no solver is available to run")
+    return Plan(study.name, request.size, study.title, cells)
