@@ -27,7 +27,7 @@ _MOST_UNKNOWNS = 4500
 
 # A node gets a split of its own when it has less than this part of the columns that its
 # present split was made for, or so few that it takes no time.
-_FEWER = 0.85
+_FEWER = 0.5
 _FEW = 80
 
 # Of the time that is left, a split may take this part.
