@@ -72,8 +72,13 @@ class Formulation(PickledByFields, ABC):
         """Return coefficients (n,) of a checked choice; InvalidInput when they do not fit."""
 
     @abstractmethod
+    def price(self, choice: IntArray, beta: FloatArray) -> float:
+        """Return Σ_i cost_i(c_i, β_i) of a choice that is known to be feasible."""
+
     def penalty(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
         """Return Σ_i cost_i(c_i, β_i), in units of y²."""
+        checked = self.checked(choice)
+        return self.price(checked, self.checked_beta(checked, beta))
 
     @abstractmethod
     def point(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:

@@ -90,11 +90,12 @@ class CoefficientFormulation(Formulation):
             raise InvalidInput(f"beta uses {used} trees, at most {self.most_trees} may be used")
         return given
 
-    def penalty(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
+    def price(self, choice: IntArray, beta: FloatArray) -> float:
         """Return (λ/m) ‖β‖² and the costs of the trees with a coefficient, in units of y²."""
-        b = self.point(choice, beta)
+        taken = self.rule.depth == choice[self.column_tree]
+        used = taken & (beta[self.column_tree] != 0.0)
         ridge = self.rule.ridge / self.data.total_weight
-        return float(ridge * (b @ b) + self.rule.cost[b != 0.0].sum())
+        return float(ridge * (beta @ beta) + self.rule.cost[used].sum())
 
     def point(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:
         """Return the coefficients of all columns (columns,) of a choice."""

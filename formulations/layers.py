@@ -99,9 +99,9 @@ class LayerPruning(ChoiceFormulation):
         """
         return checked_depths(choice, self.data)
 
-    def penalty(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
+    def price(self, choice: IntArray, beta: FloatArray) -> float:
         """Return (α/K) Σ_i Σ_{k ≤ k_i} w_ik, in units of y²."""
-        prefixes = self.data.prefix_start[:-1] + self.checked(choice)
+        prefixes = self.data.prefix_start[:-1] + choice
         return float(self.alpha * self._prefix_share[prefixes].sum())
 
     def point(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:

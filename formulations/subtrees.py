@@ -95,30 +95,29 @@ class SubtreePruning(ChoiceFormulation):
             raise InvalidInput(
                 f"choice must hold one mark for each of the {nodes} nodes, got shape {marks.shape}"
             )
-        if marks.dtype.kind not in "iub" or not np.isin(marks, (0, 1)).all():
+        if marks.dtype.kind not in "iub" or np.any((marks != 0) & (marks != 1)):
             raise InvalidInput("choice must hold 0 or 1, or booleans")
         kept = marks.astype(np.int64)
-        inner = np.flatnonzero(self._splits.above >= 0)
-        above = self._splits.above[inner]
         made = kept[self._splits.first_child]
-        apart = kept[inner] != made[above]
-        if apart.any():
-            node = int(inner[np.flatnonzero(apart)[0]])
-            raise InvalidInput(f"choice[{node}] differs from its sibling: they are kept together")
         expected = self._splits.kept_by(made > 0)
         orphan = np.flatnonzero(made > kept[self._splits.node])
         if len(orphan):
             node = int(self._splits.node[orphan[0]])
             raise InvalidInput(f"choice keeps the children of node {node}, but not the node")
-        roots = self.data.node_start[:-1]
-        alone = np.flatnonzero(kept[roots] != expected[roots])
-        if len(alone):
-            raise InvalidInput(f"choice keeps the root of tree {alone[0]} alone: that is no tree")
+        wrong = kept != expected
+        apart = np.flatnonzero(wrong & (self.data.parent >= 0))
+        if len(apart):
+            raise InvalidInput(
+                f"choice[{apart[0]}] differs from its sibling: they are kept together"
+            )
+        if wrong.any():
+            node = int(np.flatnonzero(wrong)[0])
+            raise InvalidInput(f"choice[{node}], a root, differs from its children")
         return kept
 
-    def penalty(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> float:
+    def price(self, choice: IntArray, beta: FloatArray) -> float:
         """Return (α/K) Σ w_v over the kept nodes, in units of y²."""
-        return float(self.alpha * (self._share @ self.checked(choice)))
+        return float(self.alpha * self._share[choice > 0].sum())
 
     def point(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:
         """Return z (splits,) of a choice."""

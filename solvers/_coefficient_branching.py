@@ -9,7 +9,6 @@ from itertools import count
 
 import numpy as np
 
-from formulations import Regression
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.perspective import UnitFree
 from solvers._base import Control
@@ -27,7 +26,7 @@ _MOST_UNKNOWNS = 4500
 
 # A node gets a split of its own when it has less than this part of the columns that its
 # present split was made for, or so few that it takes no time.
-_FEWER = 0.5
+_FEWER = 0.3
 _FEW = 80
 
 # Of the time that is left, a split may take this part.
@@ -148,9 +147,9 @@ class CoefficientBranching:
 
     def open(self) -> Node:
         """Solve the root and return it."""
-        columns = self.form.n_columns
-        nothing = np.zeros(columns)
-        root = Node(0.0, (), np.arange(columns), nothing, nothing, 0.0, self._plain, np.inf)
+        everything: IntArray = np.flatnonzero(self._whole.count <= self._whole.room)
+        nothing = np.zeros(len(everything))
+        root = Node(0.0, (), everything, nothing, nothing, 0.0, self._plain, np.inf)
         root = self._examine(root)
         self._report()
         return root
@@ -247,7 +246,7 @@ class CoefficientBranching:
         latest = control.elapsed + _SPLIT_TIME * (control.time_limit - control.elapsed)
         split = splitter.run(
             splitter.start(begin, node.b, 0.1 * self._target),
-            5.0 * self._target / splitter.degree,
+            self._target / splitter.degree,
             0.03 * (self._target - node.bound),
             self._target - part.constant,
             lambda: control.stop() is not None or control.elapsed > latest,

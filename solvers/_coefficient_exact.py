@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Of the time that is left, this part may go to looking for the first incumbent.
 _FIRST = 0.3
 
+# Matrices of the size of the Gram matrix that are held at a time.
+_MATRICES = 8
+
 
 class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
     """Best-first search on the columns, with perspective bounds from a split Gram matrix.
@@ -40,6 +43,10 @@ class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
         """Compile the kernels."""
         CoefficientCBCD(CBCDOptions()).prepare(problem)
         compile_branching()
+
+    def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
+        """Return the memory of the Gram matrix and its copies."""
+        return gram_bytes(problem)
 
     def build(self, problem: CoefficientFormulation) -> Regression:
         """Compute the products of all columns."""
@@ -69,6 +76,11 @@ class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
         )
 
 
+def gram_bytes(problem: CoefficientFormulation) -> int:
+    """Return about how much memory the search on a Gram matrix of all columns needs."""
+    return _MATRICES * 8 * problem.n_columns**2
+
+
 def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatArray]:
     """Return what coordinate descent with local search finds, and its coefficients."""
     problem = model.problem
@@ -77,7 +89,8 @@ def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatA
     inner = replace(control, time_limit=limit, trace=[], callback=None)
     answer = solver.run(problem, solver.build(problem), inner)
     control.interrupted = control.interrupted or inner.interrupted
-    assert answer.choice is not None and answer.beta is not None
+    assert answer.choice is not None
+    assert answer.beta is not None
     b = model.coefficients(answer.choice, answer.beta)
     control.report(model.value(b))
     return replace(answer, termination=control.stop() or Termination.CONVERGED), b

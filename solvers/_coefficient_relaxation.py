@@ -9,7 +9,7 @@ from formulations.perspective import UnitFree
 from solvers._base import Answer, Control, Solver
 from solvers._coefficient_branching import CoefficientBranching, compile_branching
 from solvers._coefficient_cbcd import CoefficientCBCD, solve_linear
-from solvers._coefficient_exact import first_incumbent, nothing_helps
+from solvers._coefficient_exact import first_incumbent, gram_bytes, nothing_helps
 from solvers._errors import InvalidOption
 from solvers._result import BoundSource, Termination
 from solvers._swaps import CBCDOptions
@@ -44,6 +44,10 @@ class CoefficientRelaxation(Solver[CoefficientFormulation]):
         """Compile the kernels."""
         CoefficientCBCD(CBCDOptions()).prepare(problem)
         compile_branching()
+
+    def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
+        """Return the memory of the Gram matrix and its copies."""
+        return gram_bytes(problem)
 
     def build(self, problem: CoefficientFormulation) -> Regression:
         """Compute the products of all columns."""

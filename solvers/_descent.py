@@ -89,7 +89,8 @@ class Descent:
         while True:
             before = self.objective
             short = max(before - target, 0.0)
-            quiet = self._sweep(self._hasty, max(0.1 * short / n_trees, self.problem.tolerance)) == 0
+            least = max(0.1 * short / n_trees, self.problem.tolerance)
+            quiet = self._sweep(self._hasty, least) == 0
             short = self.objective - target
             if quiet or short > 10.0 * (before - self.objective) or control.stop() is not None:
                 self.objective = self._objective()
@@ -133,7 +134,7 @@ class Descent:
 
     def _objective(self) -> float:
         loss = squared_norm(self.trees, self.state.residual) / self.trees.total_weight
-        return loss + self.problem.penalty(self.state.choice, self.state.beta)
+        return loss + self.problem.price(self.state.choice, self.state.beta)
 
 
 def compile_descent(problem: Formulation) -> None:

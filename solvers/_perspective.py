@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,10 @@ from formulations.perspective import UnitFree
 # Sweeps of coordinate descent between two bounds, and at most.
 _SWEEPS = 25
 _MOST_SWEEPS = 2000
+
+# Descent ends when so many bounds in a row have not gained this part of what is missing.
+_IDLE = 3
+_WORTH = 1e-3
 
 # Without a ridge, columns whose Gram matrix of diagonal 1 has a smaller least eigenvalue
 # depend on each other: then nothing of it can go into perspective terms.
@@ -68,7 +73,7 @@ def best_coefficient(
             if high - low <= 1e-13 * high:
                 break
         found = max(0.0, (size - np.sqrt(depth * (cost + high))) / length)
-    return found if product > 0.0 else -found
+    return float(found) if product > 0.0 else -float(found)
 
 
 @kernel
@@ -205,7 +210,7 @@ class Part:
             nonnegative=form.nonnegative,
         )
 
-    @property
+    @cached_property
     def start(self) -> IntArray:
         """(g + 1,) where the groups begin."""
         return np.append(np.flatnonzero(np.diff(self.group, prepend=-1)), len(self.group))
@@ -219,11 +224,12 @@ class Part:
         vector, constant = self.vector[others], self.constant
         gram = self.gram[np.ix_(others, others)]
         if used:
-            beside = self.gram[np.ix_(used, others)]
+            chosen = np.array(used)
+            beside = self.gram[np.ix_(chosen, others)]
             solved = _solve(
-                self.gram[np.ix_(used, used)], np.column_stack([beside, self.vector[used]])
+                self.gram[np.ix_(chosen, chosen)], np.column_stack([beside, self.vector[chosen]])
             )
-            constant += float(self.cost[used].sum() - self.vector[used] @ solved[:, -1])
+            constant += float(self.cost[chosen].sum() - self.vector[chosen] @ solved[:, -1])
             vector = vector - beside.T @ solved[:, -1]
             gram = gram - beside.T @ solved[:, :-1]
             gram = 0.5 * (gram + gram.T)
@@ -294,16 +300,18 @@ class Part:
         """
         b = b.copy()
         residual = self.vector - matrix @ b
-        start, best = self.start, None
+        start, best, idle = self.start, None, 0
         for _ in range(_MOST_SWEEPS // _SWEEPS):
             terms = Terms(start, depth, self.cost + price * self.count, self.nonnegative)
             done = relax_coefficients(terms, matrix, b, residual, _SWEEPS, accuracy)
             found = self.bound_at(depth, b, residual)
+            if best is None or found.bound > best.bound + _WORTH * (enough - best.bound):
+                idle = 0
+            else:
+                idle += 1
             if best is None or found.bound > best.bound:
-                best = Bounded(found.bound, b.copy(), found.out, found.tree_price, found.use)
-            if best.bound >= enough or (done and price == found.tree_price):
-                break
-            if done and abs(found.tree_price - price) <= 1e-6 * max(price, found.tree_price):
+                best = replace(found, b=b.copy())
+            if best.bound >= enough or idle == _IDLE or (done and price == found.tree_price):
                 break
             price = found.tree_price if price == 0.0 else 0.5 * (price + found.tree_price)
         assert best is not None

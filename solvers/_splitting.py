@@ -120,8 +120,9 @@ class Splitter:
         return 3.0 * len(self.vector) + self.n_groups + float(self.limited)
 
     def bound(self, split: Split) -> float:
-        """Return the value at a feasible point."""
-        return self._value(self._inverse(split)[1], split)
+        """Return the value at a feasible point; −inf where rounding has made it infeasible."""
+        factor = self._factor(split)
+        return -np.inf if factor is None else self._value(self._solution(factor, split), split)
 
     def start(self, blocks: FloatArray, b: FloatArray, scale: float) -> Split:
         """Return an interior point with given blocks, for coefficients b near the best.
@@ -168,8 +169,10 @@ class Splitter:
         return best
 
     def coefficients(self, split: Split) -> FloatArray:
-        """Return the coefficients (columns,) that belong to a point."""
-        return self._inverse(split)[1]
+        """Return the coefficients (columns,) that belong to an interior point."""
+        factor = self._factor(split)
+        assert factor is not None
+        return self._solution(factor, split)
 
     def _matrix(self, blocks: FloatArray) -> FloatArray:
         matrix = self.gram.copy()
@@ -178,13 +181,14 @@ class Splitter:
         matrix[self.second[off], self.first[off]] -= blocks[off]
         return matrix
 
-    def _inverse(self, split: Split) -> tuple[FloatArray, FloatArray, float]:
-        """Return Q⁻¹, Q⁻¹(v − u) and log det Q; LinAlgError where Q is not positive."""
-        factor = linalg.cholesky(self._matrix(split.blocks), lower=True, check_finite=False)
-        inverse, _ = linalg.lapack.dpotri(factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        y = linalg.cho_solve((factor, True), self.vector - split.u, check_finite=False)
-        return inverse, y, 2.0 * float(np.log(factor.diagonal()).sum())
+    def _factor(self, split: Split) -> FloatArray | None:
+        """Return the lower Cholesky factor of Q, or None where Q is not positive."""
+        factor, wrong = linalg.lapack.dpotrf(self._matrix(split.blocks), lower=1, clean=1)
+        return None if wrong else factor
+
+    def _solution(self, factor: FloatArray, split: Split) -> FloatArray:
+        """Return y = Q⁻¹(v − u)."""
+        return np.asarray(linalg.lapack.dpotrs(factor, self.vector - split.u, lower=1)[0])
 
     def _price(self, split: Split) -> FloatArray:
         return self.cost + split.group_price[self.group] + split.tree_price * self.count
@@ -202,19 +206,22 @@ class Splitter:
             return -np.inf
         if self.limited and split.tree_price <= 0.0:
             return -np.inf
-        try:
-            matrix = self._matrix(split.blocks)
-            factor = linalg.cholesky(matrix, lower=True, check_finite=False)
-        except linalg.LinAlgError:
+        factor = self._factor(split)
+        if factor is None:
             return -np.inf
-        y = linalg.cho_solve((factor, True), self.vector - split.u, check_finite=False)
-        merit = self._value(y, split) / mu + 2.0 * float(np.log(factor.diagonal()).sum())
+        merit = self._value(self._solution(factor, split), split) / mu
+        merit += 2.0 * float(np.log(factor.diagonal()).sum())
         merit += float(np.log(slack).sum() + np.log(split.group_price).sum())
         return merit + (float(np.log(split.tree_price)) if self.limited else 0.0)
 
     def _newton(self, split: Split, mu: float) -> tuple[Split, float, float]:
         """Return the point after a damped Newton step, the step and the decrement."""
-        inverse, y, _ = self._inverse(split)
+        factor = self._factor(split)
+        if factor is None:
+            return split, 0.0, 0.0
+        y = self._solution(factor, split)
+        inverse = linalg.lapack.dpotri(factor, lower=1)[0]
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
         pairs, columns, groups = len(self.first), len(self.vector), self.n_groups
         size = pairs + columns + groups + int(self.limited)
         hessian = np.zeros((size, size))

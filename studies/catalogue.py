@@ -14,10 +14,11 @@ from solvers import (
 from studies.errors import StudyError
 from studies.gaps import GAPS
 from studies.polish import POLISH
-from studies.spec import Study
+from studies.shapes import SHAPES
+from studies.study import Study
 from studies.table1 import TABLE1
 
-STUDIES: dict[str, Study] = {study.name: study for study in (TABLE1, GAPS, POLISH)}
+STUDIES: dict[str, Study] = {study.name: study for study in (TABLE1, GAPS, POLISH, SHAPES)}
 
 
 def find_study(name: str) -> Study:

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from studies.errors import StudyError
-from studies.spec import Cell, Instance, Request, Study
+from studies.spec import Cell, Instance, Request
+from studies.study import Study
 
 
 @dataclass(frozen=True)

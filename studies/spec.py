@@ -1,24 +1,23 @@
-"""What a study is: the cells it measures, and the report it makes of them."""
+"""What a study measures: instances, methods, and the cells of both."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from studies.errors import StudyError
-
-if TYPE_CHECKING:
-    from studies.reporting.report import Report, Run
 
 Task = Literal["solve", "path"]
 Scope = Literal["every", "smallest"]
 Polish = Literal["ridge", "best_subset"]
+Shape = Literal["depth", "subtree"]
 
 ENSEMBLE_NAMES: dict[str, str] = {"forest": "random forest", "boosting": "gradient boosting"}
 PATH_VALUES = 50
+PATH_SPAN = 1e-4
 
 
 @dataclass(frozen=True)
@@ -98,24 +97,32 @@ class Method:
         That penalty, in units of the variance of y.
     n_trees
         How many trees polishing may leave; None for a price of ``alpha2`` for each.
+    shape
+        ``"depth"``: whole layers are cut; ``"subtree"``: every branch where it serves best.
     """
 
     polish: Polish | None = None
     joint: bool = False
     alpha2: float = 0.0
     n_trees: int | None = None
+    shape: Shape = "depth"
+
+    def __post_init__(self) -> None:
+        if self.joint and self.shape != "depth":
+            raise ValueError("a joint method chooses depths")
 
     @property
     def name(self) -> str:
         """The method for people."""
-        if self.polish is None:
-            return "pruned"
         if self.joint:
             return "joint, ρ = 2" if self.polish == "ridge" else "joint, ρ = 0"
+        pruned = "pruned" if self.shape == "depth" else "pruned to subtrees"
+        if self.polish is None:
+            return pruned
         if self.polish == "ridge":
-            return "pruned, then ridge"
+            return f"{pruned}, then ridge"
         most = "best subset" if self.n_trees is None else f"best {self.n_trees} trees"
-        return f"pruned, then {most}"
+        return f"{pruned}, then {most}"
 
 
 PRUNED = Method()
@@ -135,8 +142,8 @@ class Call:
         Whether it runs on every instance of a grid or on the smallest only.
     method
         What is solved.
-    values
-        Number of α of a path.
+    values, span
+        Number of α of a path, and the part of its first α that the last one is.
     """
 
     solver: str
@@ -144,6 +151,7 @@ class Call:
     scope: Scope = "every"
     method: Method = PRUNED
     values: int = PATH_VALUES
+    span: float = PATH_SPAN
 
 
 @dataclass(frozen=True)
@@ -160,7 +168,7 @@ class Cell:
         Seconds for build and solve of one call.
     threads
         Threads the solver may use.
-    method, values
+    method, values, span
         As in `Call`.
     """
 
@@ -173,6 +181,7 @@ class Cell:
     threads: int
     method: Method = PRUNED
     values: int = PATH_VALUES
+    span: float = PATH_SPAN
 
     @property
     def name(self) -> str:
@@ -236,6 +245,7 @@ class Request:
             threads=self.threads,
             method=call.method,
             values=call.values,
+            span=call.span,
         )
 
     def calls(
@@ -263,37 +273,6 @@ class Request:
         return calls + [
             Call(name, scope=others) for name in sorted(self.available) if name not in seen
         ]
-
-
-@dataclass(frozen=True)
-class Study:
-    """An experiment by name.
-
-    Attributes
-    ----------
-    name, title
-        What a user types, and what heads the tables.
-    sizes
-        Names of its sizes.
-    cells
-        What to measure for a request; instances may have more rows than there are.
-    report
-        What to say of the rows of a run.
-    defaults
-        What the request has where the user says nothing, by field of `Request`.
-    """
-
-    name: str
-    title: str
-    sizes: tuple[str, ...]
-    cells: Callable[[Request], Iterable[Cell]]
-    report: Callable[[Run], Report]
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-    def request(self, **asked: Any) -> Request:
-        """Return a request with the study's defaults for what is None."""
-        given = {name: value for name, value in asked.items() if value is not None}
-        return Request(**{**self.defaults, **given})
 
 
 def call_name(solver: str, task: str, values: int = PATH_VALUES) -> str:

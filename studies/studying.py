@@ -18,7 +18,8 @@ from studies.reporting.render import show, write
 from studies.reporting.report import Report, Run, collect
 from studies.running.records import RunFolder, cell_key, done_keys
 from studies.running.runner import run_plan
-from studies.spec import Instance, Request, Study
+from studies.spec import Instance, Request
+from studies.study import Study
 
 
 def run_study(

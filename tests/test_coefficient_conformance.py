@@ -32,16 +32,17 @@ def free(request: pytest.FixtureRequest) -> Any:
 
 def test_answers_stand_up_to_enumeration(free: Any, label: str) -> None:
     if label not in ready(free):
-        with pytest.raises(UnsupportedProblem, match="Solvers that can: .*cbcd"):
+        with pytest.raises(UnsupportedProblem, match=r"Solvers that can: .*cbcd"):
             solve(free, label)
         return
     least = optimum(free)
+    # Dependent columns without a ridge have coefficients of any size: engines need a limit.
+    needs_limit = free.rule.ridge == 0.0 and label in ("highs", "scip", "gurobi")
     try:
         result = solve(free, label)
-    except UnsupportedProblem as refusal:
-        # Dependent columns without a ridge have coefficients of any size.
-        assert free.rule.ridge == 0.0
-        assert "state a limit by beta_bound, or give the problem a ridge" in str(refusal)
+    except UnsupportedProblem as error:
+        if not needs_limit or "state a limit by beta_bound" not in str(error):
+            raise
         return
     rounding = 1e-9 * free.data.target_square
     assert result.bound <= least + rounding

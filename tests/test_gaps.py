@@ -35,7 +35,8 @@ from studies.reporting.report import Run
 from studies.running import cell
 from studies.running.cell import TRACE_ENTRIES, trace_of
 from studies.running.prepare import repeated
-from studies.spec import Cell, Instance, Study
+from studies.spec import Cell, Instance
+from studies.study import Study
 from studies.studying import folder_name
 from studies.table1 import TABLE1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import pkgutil
 import subprocess
@@ -90,6 +91,25 @@ def test_formulations_need_nothing_but_arrays_and_compiled_kernels() -> None:
 )
 def test_every_way_to_import_is_seen(source: str) -> None:
     assert "typer" in {*_imported(ast.parse(source))}
+
+
+def test_the_modules_of_studies_import_each_other_one_way() -> None:
+    (root,) = importlib.import_module("studies").__path__
+    modules = {}
+    for path, tree in _modules("studies").items():
+        parts = Path(path).relative_to(Path(root).parent).with_suffix("").parts
+        modules[".".join(parts).removesuffix(".__init__")] = tree
+    arrows = {
+        name: {
+            full if (full := f"{node.module}.{alias.name}") in modules else str(node.module)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("studies")
+            for alias in node.names
+        }
+        for name, tree in modules.items()
+    }
+    assert sum(map(len, arrows.values())) > len(modules)
+    graphlib.TopologicalSorter(arrows).prepare()  # a circle is an error
 
 
 @pytest.mark.parametrize("package", ORDER)

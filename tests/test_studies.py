@@ -22,7 +22,8 @@ from studies.planning import make_plan
 from studies.reporting.report import Report, Run
 from studies.running.child import run_in_child
 from studies.running.records import RunFolder
-from studies.spec import Call, Request, Study
+from studies.spec import Call, Request
+from studies.study import Study
 from studies.table1.study import Size, size_cells
 
 PACKAGES = ("formulations", "solvers", "forestprune", "studies")

@@ -18,7 +18,8 @@ from studies.gaps.tables import (
 )
 from studies.reporting.report import Report, Run
 from studies.reporting.tables import columns_of
-from studies.spec import ENSEMBLE_NAMES, Call, Cell, Instance, Request, Study
+from studies.spec import ENSEMBLE_NAMES, Call, Cell, Instance, Request
+from studies.study import Study
 
 # An engine that is not installed gets rows that say so.
 _CALLS = (
@@ -30,9 +31,9 @@ _CALLS = (
     Call("scip"),
 )
 
-# One is for problems of a few trees, `iht` is a second heuristic beside `cbcd`, and the others
-# solve the same relaxation as `relaxation`.
-_LEFT_OUT = ("brute_force", "clarabel", "ecos", "iht")
+# One is for problems of a few trees, `iht` is a second heuristic beside `cbcd`, two solve the
+# same relaxation as `relaxation`, and `gurobi` and `mosek` need a licence, which few have.
+_LEFT_OUT = ("brute_force", "clarabel", "ecos", "gurobi", "iht", "mosek")
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
 
-from studies.reporting.curves import Curve, Point
+from studies.reporting.curves import ROUNDING, SAME, Curve, by_instance, couples, matched
 from studies.reporting.formats import plural
 from studies.spec import PRUNED
 
 # Up to this part of the full model's nodes a model is small, and above the other it is large.
 SMALL, LARGE = 0.05, 0.2
-
-# Objectives that differ by less, relatively, are the same.
-_SAME = 1e-9
-
-# A bound may be as much above an objective, in units of the variance of y; so does `solve`.
-_ROUNDING = 1e-9
-
-Wanted = Callable[[Curve], bool]
 
 
 def conclusion(curves: list[Curve], budgets: tuple[float, ...]) -> str:
@@ -36,12 +27,12 @@ def conclusion(curves: list[Curve], budgets: tuple[float, ...]) -> str:
 
 def contradictions(curves: list[Curve]) -> Iterator[str]:
     """Yield each bound of the joint problem, ρ = 2, above what any path reaches of it."""
-    for own in _by_instance(curves):
+    for own in by_instance(curves):
         for one in (curve for curve in own if _is_ridge(curve) or _is_joint_ridge(curve)):
             for other in filter(_is_joint_ridge, own):
-                for reached, joint in _matched(one, other):
+                for reached, joint in matched(one, other):
                     excess = (joint["bound"] or 0.0) - reached["joint_objective"]
-                    if excess > _ROUNDING:
+                    if excess > ROUNDING:
                         yield (
                             f"{one.instance.kind}, {one.instance.grid}, "
                             f"α = {joint['alpha']:.3g}: the bound {joint['bound']!r} of "
@@ -54,8 +45,8 @@ def _ridge_sentence(curves: list[Curve]) -> str:
     """Say at how many α new weights for the same trees lower the test error."""
     pairs = [
         (one.share(before), after["test_mse"] < before["test_mse"])
-        for one, other in _couples(curves, _is_pruned, _is_ridge)
-        for before, after in _matched(one, other)
+        for one, other in couples(curves, _is_pruned, _is_ridge)
+        for before, after in matched(one, other)
         if before["trees"]
     ]
     if not pairs:
@@ -79,7 +70,7 @@ def _subset_sentence(curves: list[Curve], budgets: tuple[float, ...]) -> str:
     """Say at how many budgets a few polished trees are better than all of them as they are."""
     won = [
         after["test_mse"] < before["test_mse"]
-        for one, other in _couples(curves, _is_pruned, _is_subset)
+        for one, other in couples(curves, _is_pruned, _is_subset)
         for budget in budgets
         if (before := one.best_within(budget)) and (after := other.best_within(budget))
     ]
@@ -94,7 +85,7 @@ def _subset_sentence(curves: list[Curve], budgets: tuple[float, ...]) -> str:
 def _best_sentence(curves: list[Curve], budgets: tuple[float, ...]) -> str:
     """Say how often each method has the least test error at a budget."""
     winners = []
-    for own in _by_instance(curves):
+    for own in by_instance(curves):
         for budget in budgets:
             found = [(c.name, point) for c in own if (point := c.best_within(budget)) is not None]
             if len(found) > 1:
@@ -110,43 +101,16 @@ def _joint_sentence(curves: list[Curve]) -> str:
     """Say how often the joint problem's own objective is no worse than in two steps."""
     values = [
         (steps["joint_objective"], joint["joint_objective"])
-        for one, other in _couples(curves, _is_ridge, _is_joint_ridge)
-        for steps, joint in _matched(one, other)
+        for one, other in couples(curves, _is_ridge, _is_joint_ridge)
+        for steps, joint in matched(one, other)
     ]
     if not values:
         return ""
-    no_worse = sum(joint <= steps + _SAME * abs(steps) for steps, joint in values)
+    no_worse = sum(joint <= steps + SAME * abs(steps) for steps, joint in values)
     return (
         f"The joint problem's objective is at most that of pruning, then ridge, at {no_worse} of "
         f"{len(values)} α."
     )
-
-
-def _couples(curves: list[Curve], first: Wanted, second: Wanted) -> Iterator[tuple[Curve, Curve]]:
-    """Yield the paths of two methods on the same instance by the same solver."""
-    for own in _by_instance(curves):
-        for one in filter(first, own):
-            for other in filter(second, own):
-                if one.cell.solver == other.cell.solver:
-                    yield one, other
-
-
-def _matched(one: Curve, other: Curve) -> Iterator[tuple[Point, Point]]:
-    """Yield the points of two paths at the same α."""
-    by_alpha = {_key(point): point for point in other.points}
-    for point in one.points:
-        if _key(point) in by_alpha:
-            yield point, by_alpha[_key(point)]
-
-
-def _key(point: Point) -> str:
-    """Return an α to nine digits: paths compute it on their own."""
-    return f"{point['alpha']:.8e}"
-
-
-def _by_instance(curves: list[Curve]) -> Iterator[list[Curve]]:
-    for _, members in groupby(curves, key=lambda curve: curve.instance):
-        yield list(members)
 
 
 def _is_pruned(curve: Curve) -> bool:

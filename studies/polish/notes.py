@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from studies.reporting.curves import Curve
-from studies.reporting.report import Run, machine_note
+from studies.reporting.curves import BUDGET_NOTE, Curve
+from studies.reporting.report import Run, machine_note, reasons
 from studies.spec import Method
 
 
 def notes(run: Run, curves: list[Curve]) -> list[str]:
     """Return a sentence or so for each thing to know."""
     if not curves:
-        return ["No path has finished yet.", *_reasons(run)]
+        return ["No path has finished yet.", *reasons(run)]
     depths = ", ".join(map(str, sorted({curve.instance.depth for curve in curves})))
     methods = dict.fromkeys(curve.cell.method for curve in curves)
     explained = [said for method in methods if (said := _explained(method))]
@@ -25,16 +25,14 @@ def notes(run: Run, curves: list[Curve]) -> list[str]:
         "and so are all errors.",
         "Every method follows the same α, from where the empty model is proven optimal for "
         "Problem (1) down to 1/10,000 of it, with node weights. " + " ".join(explained),
-        "The table by budgets takes from each path the model with the least validation error "
-        "among those with at most that share of the full model's nodes, and shows its error on "
-        "the test rows, which had no say. Polishing to a few trees makes models smaller, and "
-        "joint pruning ends at other sizes, so methods are compared at budgets, not at α.",
+        f"{BUDGET_NOTE} Polishing to a few trees makes models smaller, and joint pruning ends at "
+        "other sizes, so methods are compared at budgets, not at α.",
         "Objective, bound and gap: of the last problem solved at an α, in units of the variance "
         "of y; pruning gap: of the first. Where there is no ridge, or a weak one, descent may "
         "have no better bound than 0, and the gap is 100 %; exact solvers have one (--solver). "
         "Path s: build and solve at all α, all steps together, in a process of its own.",
         machine_note(run),
-        *_reasons(run),
+        *reasons(run),
     ]
 
 
@@ -46,12 +44,3 @@ def _explained(method: Method) -> str:
     if method.n_trees is None:
         return f"{method.name.capitalize()}: each tree costs {method.alpha2:g}."
     return f"{method.name.capitalize()}: at most {method.n_trees}, without a ridge."
-
-
-def _reasons(run: Run) -> list[str]:
-    return [
-        f"{cell.instance.kind}, {cell.instance.grid}, {cell.name}: "
-        f"{row['status'].replace('_', ' ')}: {row['reason']}."
-        for cell, row in run.cells
-        if row.get("reason")
-    ]

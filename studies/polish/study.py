@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from studies.errors import StudyError
+from studies.paths import path_cells
 from studies.polish.findings import conclusion, contradictions
 from studies.polish.notes import notes
 from studies.reporting.curve_figure import draw_curves
 from studies.reporting.curves import brief_columns, budget_table, curves_of, point_table
 from studies.reporting.report import Report, Run
 from studies.reporting.tables import columns_of
-from studies.spec import ENSEMBLE_NAMES, PRUNED, Call, Cell, Instance, Method, Request, Study
+from studies.spec import ENSEMBLE_NAMES, PRUNED, Call, Cell, Instance, Method, Request
+from studies.study import Study
 
 # Parts of the full model's nodes.
 BUDGETS = (0.01, 0.05, 0.2, 1.0)
@@ -62,39 +63,18 @@ _SIZES = {
 
 
 def size_cells(size: Size, request: Request) -> list[Cell]:
-    """Return the cells of a size: every method on every instance.
-
-    Raises
-    ------
-    StudyError
-        When there is an α, or a target without the data set that has it.
-    """
-    if request.target is not None and request.data is None:
-        raise StudyError("--target goes with --data: the study's own data sets have theirs")
-    if request.alpha is not None:
-        raise StudyError("--alpha is not for polish: it follows a path of many α")
+    """Return the cells of a size; see `path_cells`."""
     instances = [
         Instance(name, size.rows, size.trees, ensemble, held_out=size.rows // 2)
         for name in (size.data if request.data is None else (request.data,))
         for ensemble in ENSEMBLE_NAMES
-        if request.ensemble in (None, ensemble)
     ]
     calls = [
         Call(solver, "path", method=method, values=size.values)
         for solver in request.solvers or ("cbcd",)
         for method in METHODS
     ]
-    return [
-        request.cell(
-            replace(i, target=request.target, data_dir=request.data_dir, seed=request.seed),
-            1.0,
-            call,
-            size.repeats,
-            size.time_limit,
-        )
-        for i in instances
-        for call in calls
-    ]
+    return path_cells(request, "polish", instances, calls, size.repeats, size.time_limit)
 
 
 def report(run: Run) -> Report:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from studies.reporting import formats
 from studies.reporting.report import Run
@@ -13,6 +17,21 @@ from studies.running.records import Row
 from studies.spec import Cell, Instance
 
 Point = dict[str, Any]
+
+# Objectives and errors that differ by less, relatively, are the same.
+SAME = 1e-9
+
+# A bound may be as much above an objective, in units of the variance of y; so does `solve`.
+ROUNDING = 1e-9
+
+BUDGET_NOTE = (
+    "The table by budgets takes from each path the model with the least validation error among "
+    "those with at most that share of the full model's nodes, and shows its error on the test "
+    "rows, which had no say."
+)
+
+# An error of 0 has no logarithm.
+_SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -42,6 +61,23 @@ class Curve:
     def share(self, point: Point) -> float:
         """Return the nodes of a point as a part of the full model's."""
         return float(point["nodes"] / self.full["nodes"])
+
+    def error_at(self, nodes: int) -> float | None:
+        """Return the test error at a size, on the straight lines of a figure with log axes.
+
+        Of models of the same size the least error counts. None for a size that is smaller or
+        larger than all models but the empty one.
+        """
+        least: dict[int, float] = {}
+        for point in self.points:
+            if point["nodes"]:
+                known = least.get(point["nodes"], math.inf)
+                least[point["nodes"]] = min(known, point["test_mse"])
+        sizes = sorted(least)
+        if not sizes or not sizes[0] <= nodes <= sizes[-1]:
+            return None
+        errors = np.array([max(least[size], _SMALLEST) for size in sizes])
+        return float(np.exp(np.interp(np.log(nodes), np.log(sizes), np.log(errors))))
 
     def best_within(self, budget: float) -> Point | None:
         """Return the point with the least validation error among those small enough.
@@ -79,6 +115,36 @@ def curves_of(run: Run) -> list[Curve]:
     return sorted(found, key=lambda curve: order[curve.instance])
 
 
+def by_instance(curves: list[Curve]) -> Iterator[list[Curve]]:
+    """Yield the paths of each instance."""
+    for _, members in groupby(curves, key=lambda curve: curve.instance):
+        yield list(members)
+
+
+def couples(
+    curves: list[Curve], first: Callable[[Curve], bool], second: Callable[[Curve], bool]
+) -> Iterator[tuple[Curve, Curve]]:
+    """Yield the paths of two methods on the same instance by the same solver."""
+    for own in by_instance(curves):
+        for one in filter(first, own):
+            for other in filter(second, own):
+                if one.cell.solver == other.cell.solver:
+                    yield one, other
+
+
+def matched(one: Curve, other: Curve) -> Iterator[tuple[Point, Point]]:
+    """Yield the points of two paths at the same α."""
+    by_alpha = {_key(point): point for point in other.points}
+    for point in one.points:
+        if _key(point) in by_alpha:
+            yield point, by_alpha[_key(point)]
+
+
+def _key(point: Point) -> str:
+    """Return an α to nine digits: paths compute it on their own."""
+    return f"{point['alpha']:.8e}"
+
+
 def budget_table(curves: list[Curve], budgets: tuple[float, ...]) -> Table:
     """Return the test error of each method at budgets of nodes, with the size it takes."""
     header = ["method"]
@@ -87,9 +153,8 @@ def budget_table(curves: list[Curve], budgets: tuple[float, ...]) -> Table:
         header += [within, f"trees {within}", f"nodes {within}"]
     header.append("path s")
     groups = []
-    for instance, members in groupby(curves, key=lambda curve: curve.instance):
-        own = list(members)
-        full = own[0].full
+    for own in by_instance(curves):
+        instance, full = own[0].instance, own[0].full
         rows = [_budget_row(curve, budgets) for curve in own]
         last = (_error(full["full"]["test_mse"]), f"{full['trees']:,}", f"{full['nodes']:,}")
         blank = [NOT_RUN] * (3 * len(budgets) - 3)

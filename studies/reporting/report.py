@@ -76,6 +76,16 @@ class Report:
     violations: tuple[str, ...] = ()
 
 
+def reasons(run: Run) -> list[str]:
+    """Return a sentence for each cell that says why it has no, or no whole, answer."""
+    return [
+        f"{cell.instance.kind}, {cell.instance.grid}, {cell.name}: "
+        f"{row['status'].replace('_', ' ')}: {row['reason']}."
+        for cell, row in run.cells
+        if row.get("reason")
+    ]
+
+
 def machine_note(run: Run) -> str:
     """Return the machine and the versions, as a sentence."""
     versions = ", ".join(f"{name} {v}" for name, v in run.environment["versions"].items())

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
-from formulations import Formulation, JointPruning, LayerPruning, Polishing, PruningData
-from formulations.arrays import FloatArray
+from formulations import (
+    Formulation,
+    JointPruning,
+    LayerPruning,
+    Polishing,
+    PruningData,
+    SubtreePruning,
+    cut_trees,
+)
+from formulations.arrays import FloatArray, IntArray
 from solvers import Result, solve, solve_path
 from studies.spec import Cell, Method
 
-# A path ends at this part of the α that it begins with, as those of `solve_path` do.
-_SPAN = 1e-4
+FirstProblem = LayerPruning | SubtreePruning | JointPruning
 
 
 @dataclass(frozen=True)
@@ -26,13 +34,22 @@ class Solved:
         In units of y².
     polishing, polished
         None without polishing, or where no tree was left to polish.
+    cut_seconds
+        What it took to cut the trees for polishing.
     """
 
-    problem: LayerPruning | JointPruning
+    problem: FirstProblem
     result: Result
     alpha: float
     polishing: Polishing | None = None
     polished: Result | None = None
+    cut_seconds: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time of all steps."""
+        steps = (result.build_seconds + result.solve_seconds for result in self.results)
+        return sum(steps) + self.cut_seconds
 
     @property
     def results(self) -> list[Result]:
@@ -47,7 +64,7 @@ class Solved:
         return self.polishing, self.polished
 
 
-def first_problem(data: PruningData, method: Method, alpha: float) -> LayerPruning | JointPruning:
+def first_problem(data: PruningData, method: Method, alpha: float) -> FirstProblem:
     """Return the problem that a method begins with.
 
     Parameters
@@ -56,27 +73,29 @@ def first_problem(data: PruningData, method: Method, alpha: float) -> LayerPruni
         In units of y².
     """
     if not method.joint:
-        return LayerPruning(data, alpha)
+        kind = SubtreePruning if method.shape == "subtree" else LayerPruning
+        return kind(data, alpha)
     price = method.alpha2 * data.y_variance
     return JointPruning(data, alpha, price, rho=2 if method.polish == "ridge" else 0)
 
 
-def solve_one(problem: LayerPruning | JointPruning, cell: Cell) -> list[Solved]:
+def solve_one(problem: FirstProblem, cell: Cell) -> list[Solved]:
     """Solve a problem, and polish as the method says."""
     result = solve(problem, cell.solver, time_limit=cell.time_limit, threads=cell.threads)
     return list(_polished([Solved(problem, result, problem.alpha)], cell))
 
 
-def solve_along(problem: LayerPruning | JointPruning, cell: Cell) -> list[Solved]:
+def solve_along(problem: FirstProblem, cell: Cell) -> list[Solved]:
     """Solve a problem along a path of α, and polish as the method says.
 
-    The α are those of `solve_path` for Problem (1), for Problem (5) too, so that points can be
-    compared one by one. The time limit is for all of it; what it does not reach is left out.
+    All methods follow the α of Problem (1), from where its empty model is proven optimal, so
+    that points can be compared one by one. The time limit is for all of it; what it does not
+    reach is left out.
     """
     path = solve_path(
         problem,
         over="alpha",
-        values=_alphas(problem.data, cell.values) if cell.method.joint else cell.values,
+        values=_alphas(problem.data, cell),
         solver=cell.solver,
         time_limit=cell.time_limit,
         threads=cell.threads,
@@ -88,9 +107,10 @@ def solve_along(problem: LayerPruning | JointPruning, cell: Cell) -> list[Solved
     return list(_polished(along, cell))
 
 
-def _alphas(data: PruningData, count: int) -> FloatArray:
-    top = LayerPruning(data, 1.0).alpha_max_certified()
-    return np.geomspace(top, _SPAN * top, count) if top > 0.0 else np.zeros(1)
+def _alphas(data: PruningData, cell: Cell) -> FloatArray:
+    # On data of its own: what is computed for it must not be missing from the build time.
+    top = LayerPruning(replace(data), 1.0).alpha_max_certified()
+    return np.geomspace(top, cell.span * top, cell.values) if top > 0.0 else np.zeros(1)
 
 
 def _polished(along: Iterable[Solved], cell: Cell) -> Iterator[Solved]:
@@ -99,31 +119,37 @@ def _polished(along: Iterable[Solved], cell: Cell) -> Iterator[Solved]:
     if cell.method.joint or cell.method.polish is None:
         yield from along
         return
-    left = cell.time_limit - sum(map(_seconds, (point.result for point in along)))
+    left = cell.time_limit - sum(point.seconds for point in along)
     for point in along:
-        problem = _polishing(point, cell.method)
-        if problem is None:
+        choice = point.result.choice
+        if choice is None or not choice.any():
             yield point
             continue
         if left <= 0.0:
             return
-        polished = solve(problem, cell.solver, time_limit=left, threads=cell.threads)
-        left -= _seconds(polished)
-        yield replace(point, polishing=problem, polished=polished)
+        begin = perf_counter()
+        data, depths = _left(point.problem, choice)
+        cut_seconds = perf_counter() - begin
+        problem = _polishing(data, depths, cell.method)
+        limit = max(left - cut_seconds, 0.0)
+        polished = solve(problem, cell.solver, time_limit=limit, threads=cell.threads)
+        done = replace(point, polishing=problem, polished=polished, cut_seconds=cut_seconds)
+        left += point.seconds - done.seconds
+        yield done
 
 
-def _polishing(point: Solved, method: Method) -> Polishing | None:
-    """Return the problem of polishing what is left, or None where no tree is."""
-    depths = point.result.choice
-    if depths is None or not depths.any():
-        return None
-    data = point.problem.data
+def _left(problem: FirstProblem, choice: IntArray) -> tuple[PruningData, IntArray]:
+    """Return data on which what a choice leaves of the trees is a depth of each."""
+    if not isinstance(problem, SubtreePruning):
+        return problem.data, choice
+    data = cut_trees(problem.data, choice)
+    return data, data.depths
+
+
+def _polishing(data: PruningData, depths: IntArray, method: Method) -> Polishing:
+    """Return the problem of polishing what is left; there must be a tree."""
     price = method.alpha2 * data.y_variance
     if method.polish == "ridge":
         return Polishing(data, depths, price)
     most = None if method.n_trees is None else min(method.n_trees, int((depths > 0).sum()))
     return Polishing(data, depths, price, rho=0, n_trees=most)
-
-
-def _seconds(result: Result) -> float:
-    return result.build_seconds + result.solve_seconds

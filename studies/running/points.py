@@ -23,7 +23,7 @@ def points_of(along: Iterable[Solved], method: Method, held_out: HeldOut | None)
 
     Objective, bound and gap are those of the last step, in units of y², and ``pruning_gap``
     that of the first; numbers that do not exist are None. ``joint_objective`` is what
-    Problem (5) with a ridge makes of the point. ``seconds`` are those of both steps.
+    Problem (5) with a ridge makes of the point. ``seconds`` are those of all steps.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def _point(solved: Solved, method: Method, held_out: HeldOut | None) -> Point:
         "train_mse": problem.loss(result.choice, result.beta),
         "trees": problem.kept_trees(result.choice, result.beta),
         "nodes": problem.kept_nodes(result.choice, result.beta),
-        "seconds": sum(step.build_seconds + step.solve_seconds for step in solved.results),
+        "seconds": solved.seconds,
     }
     if held_out is not None:
         point |= held_out.errors(held_out.left_by(solved))
@@ -57,8 +57,11 @@ def _point(solved: Solved, method: Method, held_out: HeldOut | None) -> Point:
 
 
 def _joint_objective(solved: Solved, method: Method) -> float | None:
-    """Return the objective of Problem (5), ρ = 2, with the method's α₂; None for ρ = 0."""
-    if method.polish != "ridge":
+    """Return the objective of Problem (5), ρ = 2, with the method's α₂.
+
+    None for ρ = 0, and for subtrees, which are no choice of that problem.
+    """
+    if method.polish != "ridge" or method.shape != "depth":
         return None
     _, result = solved.last
     assert result.choice is not None

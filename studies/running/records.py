@@ -152,7 +152,8 @@ def latest_cells(rows: list[Row]) -> list[tuple[Cell, Row]]:
     for row in rows:
         if row["kind"] == "cell":
             cell = Cell.from_dict(row["cell"])
-            key = cell.instance, cell.alpha, cell.task, cell.solver, cell.method, cell.values
+            along = cell.values, cell.span
+            key = cell.instance, cell.alpha, cell.task, cell.solver, cell.method, along
             latest[key] = cell, row
     return list(latest.values())
 

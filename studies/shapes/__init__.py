@@ -1,0 +1,5 @@
+"""The study `shapes`: depth layers against subtrees, as they are and polished."""
+
+from studies.shapes.study import SHAPES
+
+__all__ = ["SHAPES"]
