@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from forestprune.trees import Tree
 from formulations.arrays import BoolArray, FloatArray, IntArray, frozen
-from formulations.compiled import kernel
+from formulations.kernels.compiled import kernel
 
 # Rows that go down a tree side by side, so that their memory accesses overlap.
 _ABREAST = 16

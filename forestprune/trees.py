@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.arrays import BoolArray, FloatArray, IntArray, PickledByFields, frozen
-from formulations.compiled import kernel
+from formulations.kernels.compiled import kernel
 
 # Rounding allowed in the mean property, relative to the largest value of the tree.
 _MEAN_TOLERANCE = 1e-9

@@ -1,17 +1,17 @@
 """The mathematics: what a pruning problem is, written down once for every solver."""
 
 from formulations.base import Formulation
-from formulations.canonical import CanonicalForm
 from formulations.choices import ChoiceFormulation
 from formulations.coefficients import CoefficientFormulation
-from formulations.columns import ChoiceColumns
 from formulations.cutting import cut_trees
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 from formulations.joint import JointPruning
 from formulations.layers import LayerPruning
 from formulations.polishing import Polishing
-from formulations.regression import Regression
+from formulations.rewritings.canonical import CanonicalForm
+from formulations.rewritings.columns import ChoiceColumns
+from formulations.rewritings.regression import Regression
 from formulations.storage import load_problem, save_problem
 from formulations.subtrees import SubtreePruning
 

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from formulations import blocks, tree_kernels
 from formulations.arrays import FloatArray, IntArray, PickledByFields, finite_floats
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
+from formulations.kernels import blocks
+from formulations.kernels import trees as tree_kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Formulation(PickledByFields, ABC):
 
     This is the one form of all problems (mathematics.md §6). The coefficient is fixed at 1
     (`ChoiceFormulation`) or free (`CoefficientFormulation`). A formulation is frozen. Its
-    *block view* (`rule`, with the loops of `formulations.blocks`) never expands the columns.
+    *block view* (`rule`, with the loops of `formulations.kernels.blocks`) never expands the columns.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class Formulation(PickledByFields, ABC):
     @property
     @abstractmethod
     def rule(self) -> Any:
-        """Arrays of the block view: a NamedTuple with overloads in `formulations.blocks`."""
+        """Arrays of the block view: a NamedTuple with overloads in `formulations.kernels.blocks`."""
 
     @abstractmethod
     def zero(self) -> IntArray:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from formulations import blocks
 from formulations.arrays import FloatArray, IntArray, non_negative_number
 from formulations.base import Formulation
-from formulations.canonical import CanonicalForm
 from formulations.errors import InvalidInput
+from formulations.kernels import blocks
+from formulations.rewritings.canonical import CanonicalForm
 
 # Choices of single blocks that are listed together, as columns with a Gram matrix: 3 GB.
 MOST_LISTED = 20_000

@@ -12,10 +12,10 @@ from scipy.optimize import minimize_scalar
 
 from formulations.arrays import FloatArray, IntArray, finite_floats, frozen
 from formulations.base import Formulation, checked_point, nodes_to_depth
-from formulations.coefficient_kernels import CoefficientRule, column_products
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
-from formulations.tree_kernels import squared_norm
+from formulations.kernels.coefficients import CoefficientRule, column_products
+from formulations.kernels.trees import squared_norm
 
 # Columns shorter than this part of the longest one are rounding and are never taken.
 _SHORT = 1e-10

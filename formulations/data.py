@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from formulations import tree_kernels
 from formulations.arrays import FloatArray, IntArray, PickledByFields, finite_floats, frozen
 from formulations.data_checks import (
     as_columns,
@@ -21,8 +20,9 @@ from formulations.data_checks import (
     trie_of,
 )
 from formulations.errors import InvalidInput
+from formulations.kernels import trees as tree_kernels
+from formulations.kernels.trees import Trees
 from formulations.splits import Splits
-from formulations.tree_kernels import Trees
 
 
 @dataclass(frozen=True, eq=False, repr=False)

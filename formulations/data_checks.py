@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from formulations import tree_kernels
 from formulations.arrays import FloatArray, IntArray, finite_floats
 from formulations.errors import InvalidInput
+from formulations.kernels import trees as tree_kernels
 
 
 def row_weights(sample_weight: npt.ArrayLike | None, rows: int) -> FloatArray:

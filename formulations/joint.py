@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from formulations.arrays import FloatArray, IntArray, frozen, non_negative_number
 from formulations.base import checked_depths
-from formulations.coefficient_kernels import CoefficientRule
 from formulations.coefficients import CoefficientFormulation, lengths
 from formulations.errors import InvalidInput
-from formulations.layer_kernels import target_sums
+from formulations.kernels.coefficients import CoefficientRule
+from formulations.kernels.layers import target_sums
 from formulations.weights import LayerWeights, largest_ratio, prefix_shares
 
 

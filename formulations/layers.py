@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.base import checked_depths, checked_point, nodes_to_depth
-from formulations.canonical import CanonicalForm
 from formulations.choices import ChoiceFormulation
-from formulations.layer_kernels import (
+from formulations.kernels.layers import (
     LayerRule,
     add_deeper,
     all_prefix_sums,
     stop_rises,
     target_sums,
 )
+from formulations.rewritings.canonical import CanonicalForm
 from formulations.weights import LayerWeights, largest_ratio, prefix_shares
 
 

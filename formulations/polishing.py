@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from formulations.arrays import IntArray, frozen, non_negative_number
 from formulations.base import checked_depths
-from formulations.coefficient_kernels import CoefficientRule
 from formulations.coefficients import CoefficientFormulation, lengths
 from formulations.errors import InvalidInput
 from formulations.joint import require_rho
+from formulations.kernels.coefficients import CoefficientRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations.arrays import BoolArray, FloatArray, IntArray, frozen
-from formulations.compiled import kernel
-from formulations.tree_kernels import Trees
+from formulations.kernels.compiled import kernel
+from formulations.kernels.trees import Trees
 
 
 @dataclass(frozen=True, eq=False)

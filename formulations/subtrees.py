@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.base import checked_point
-from formulations.canonical import CanonicalForm
 from formulations.choices import MOST_LISTED, ChoiceFormulation
 from formulations.errors import InvalidInput, TooManyChoices
+from formulations.kernels.subtree_lists import count_subtrees, subtrees_within
+from formulations.kernels.subtrees import SubtreeRule, all_gradients, largest_gain
+from formulations.rewritings.canonical import CanonicalForm
 from formulations.splits import Splits
-from formulations.subtree_kernels import SubtreeRule, all_gradients, largest_gain
-from formulations.subtree_lists import count_subtrees, subtrees_within
 from formulations.weights import NodeWeights, node_weights
 
 

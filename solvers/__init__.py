@@ -1,6 +1,6 @@
 """Solvers by name: each public file of this package is one."""
 
-from solvers._errors import (
+from solvers._core.errors import (
     EngineFailure,
     InvalidOption,
     MissingEngine,
@@ -9,10 +9,8 @@ from solvers._errors import (
     UnsupportedProblem,
     close_matches,
 )
-from solvers._export import Exported, export_problem
-from solvers._path import Path, solve_path
-from solvers._process import peak_bytes
-from solvers._registry import (
+from solvers._core.path import Path, solve_path
+from solvers._core.registry import (
     available_solvers,
     capability_table,
     format_label,
@@ -20,9 +18,11 @@ from solvers._registry import (
     parse_label,
     predicted_memory,
 )
-from solvers._result import BoundSource, Guarantee, Result, Termination, TraceEntry
-from solvers._solve import solve
-from solvers._verify import Verification, verify
+from solvers._core.result import BoundSource, Guarantee, Result, Termination, TraceEntry
+from solvers._core.solve import solve
+from solvers._core.verify import Verification, verify
+from solvers._engines.process import peak_bytes
+from solvers._exporting.export import Exported, export_problem
 
 __all__ = [
     "BoundSource",

@@ -10,9 +10,7 @@ import numpy as np
 
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import BoolArray, FloatArray, IntArray
-from solvers._base import Answer, Control, Solver, require_bool, require_count
-from solvers._coefficient_exact import CoefficientBranchAndBound
-from solvers._columns import (
+from solvers._choices.columns import (
     descend_columns,
     discard,
     keep_to_allowed,
@@ -20,8 +18,10 @@ from solvers._columns import (
     relax_columns,
     spreads,
 )
-from solvers._opening import Opening, compile_opening
-from solvers._result import BoundSource, Termination
+from solvers._choices.opening import Opening, compile_opening
+from solvers._coefficients.exact import CoefficientBranchAndBound
+from solvers._core.base import Answer, Control, Solver, require_bool, require_count
+from solvers._core.result import BoundSource, Termination
 
 # Seconds between two entries of the trace when only the bound has moved.
 _REPORT_SECONDS = 0.5

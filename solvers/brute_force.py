@@ -7,10 +7,10 @@ import numpy as np
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
 from formulations.choices import MOST_LISTED
-from formulations.compiled import kernel
-from solvers._base import Answer, Control, Solver
-from solvers._brute_force_coefficients import BruteForceCoefficients
-from solvers._result import BoundSource, Termination
+from formulations.kernels.compiled import kernel
+from solvers._coefficients.brute_force import BruteForceCoefficients
+from solvers._core.base import Answer, Control, Solver
+from solvers._core.result import BoundSource, Termination
 
 _MOST_CHOICES = 1e8
 _CHOICES_A_CALL = 1e6

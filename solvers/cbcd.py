@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formulations import ChoiceFormulation
-from solvers._base import Answer, Control, Solver
-from solvers._coefficient_cbcd import CoefficientCBCD
-from solvers._descent import Descent, compile_descent
-from solvers._swaps import CBCDOptions, descend_and_search
+from solvers._choices.descent import Descent, compile_descent
+from solvers._choices.swaps import CBCDOptions, descend_and_search
+from solvers._coefficients.cbcd import CoefficientCBCD
+from solvers._core.base import Answer, Control, Solver
 
 __all__ = ["CBCD", "CBCDOptions"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from solvers._coefficient_conic import CoefficientECOS
-from solvers._conic import ConicSolver
+from solvers._choices.conic import ConicSolver
+from solvers._coefficients.conic import CoefficientECOS
 
 
 class ECOS(ConicSolver):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from solvers._coefficient_mip import CoefficientGurobi
-from solvers._mip import QuadraticMIP
+from solvers._choices.mip import QuadraticMIP
+from solvers._coefficients.mip import CoefficientGurobi
 
 
 class Gurobi(QuadraticMIP):

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.linearised import count_products
-from solvers._base import require_one_of
-from solvers._coefficient_mip import CoefficientHiGHS
-from solvers._errors import UnsupportedProblem
-from solvers._mip import EngineSearch, MIPOptions, MIPSolver
-from solvers._pyomo import FEASIBILITY, HIGHS, solve_outer, solve_products
-from solvers._result import Termination
+from formulations.rewritings.linearised import count_products
+from solvers._choices.mip import EngineSearch, MIPOptions, MIPSolver
+from solvers._coefficients.mip import CoefficientHiGHS
+from solvers._core.base import require_one_of
+from solvers._core.errors import UnsupportedProblem
+from solvers._core.result import Termination
+from solvers._engines.pyomo import FEASIBILITY, HIGHS, solve_outer, solve_products
 
 _MOST_PRODUCTS = 10_000
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from formulations import ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
-from formulations.blocks import fill_all_leaves, respond, widest
-from formulations.compiled import kernel
-from formulations.tree_kernels import Trees, squared_norm, subtract_all, sum_leaves, sum_nodes
-from solvers._base import Answer, Control, Solver, require_count
-from solvers._compiling import compile_by
-from solvers._iht_coefficients import IHTCoefficients
-from solvers._thresholding import Steps, search
+from formulations.kernels.blocks import fill_all_leaves, respond, widest
+from formulations.kernels.compiled import kernel
+from formulations.kernels.trees import Trees, squared_norm, subtract_all, sum_leaves, sum_nodes
+from solvers._coefficients.iht import IHTCoefficients
+from solvers._coefficients.thresholding import Steps, search
+from solvers._core.base import Answer, Control, Solver, require_count
+from solvers._core.compiling import compile_by
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def respond_all(
 ) -> None:
     """Write the step of every block over ``choice``.
 
-    The problem of block i in `solvers._thresholding`, divided by κ, is its update by
+    The problem of block i in `solvers._coefficients.thresholding`, divided by κ, is its update by
     coordinate descent with the residual r / κ + t_i, t_i its present prediction, and all costs
     divided by κ: those of ``rule``. A step depends on no other block's.
     """

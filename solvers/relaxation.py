@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
 from formulations.errors import TooManyChoices
-from solvers._base import Answer, Control, Solver, require_one_of, require_positive
-from solvers._coefficient_relaxation import CoefficientRelaxation
-from solvers._columns import relax_all
-from solvers._descent import Descent
-from solvers._errors import UnsupportedProblem
-from solvers._opening import Incumbent, compile_opening
-from solvers._relaxed import Relaxed
-from solvers._result import Termination
+from solvers._choices.columns import relax_all
+from solvers._choices.descent import Descent
+from solvers._choices.opening import Incumbent, compile_opening
+from solvers._choices.relaxed import Relaxed
+from solvers._coefficients.relaxation import CoefficientRelaxation
+from solvers._core.base import Answer, Control, Solver, require_one_of, require_positive
+from solvers._core.errors import UnsupportedProblem
+from solvers._core.result import Termination
 
 # What one row of a tree costs in a sweep, and one multiplication in a Gram matrix, in ns; and
 # how many sweeps a relaxation takes. Only for choosing between the forms.

@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from forestprune import LayerPruning, pruning_data, solve, solve_path
 from formulations.arrays import FloatArray
-from formulations.tree_kernels import sum_leaves
+from formulations.kernels.trees import sum_leaves
 from studies import datasets
 from studies.reporting.formats import seconds
 from studies.reporting.tables import Group, Table

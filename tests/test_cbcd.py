@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from forestprune import LayerPruning, solve
-from solvers._base import Control
-from solvers._descent import Descent
+from solvers._choices.descent import Descent
+from solvers._core.base import Control
 
 
 def improves(problem: LayerPruning, choice: np.ndarray) -> bool:

@@ -12,7 +12,7 @@ from free_problems import DATA, VARIANTS, make_free, optimum
 from forestprune import Guarantee, JointPruning, Polishing, PruningData, solve, verify
 from forestprune import available_solvers as ready
 from solvers import UnsupportedProblem
-from solvers._registry import solver_class, solver_names
+from solvers._core.registry import solver_class, solver_names
 
 LABELS = [name for name in solver_names() if name in ready()]
 CASES = [(data, variant) for data in DATA for variant in sorted(VARIANTS)]

@@ -21,15 +21,15 @@ from forestprune import (
     verify,
 )
 from formulations import Regression
-from formulations.dual_prices import DualPrices
-from formulations.perspective import UnitFree
-from formulations.ranges import Ranges
-from formulations.semicontinuous import SemicontinuousForm
+from formulations.rewritings.dual_prices import DualPrices
+from formulations.rewritings.perspective import UnitFree
+from formulations.rewritings.ranges import Ranges
+from formulations.rewritings.semicontinuous import SemicontinuousForm
 from solvers import BoundSource, InvalidOption, UnsupportedProblem
-from solvers._alternation import relax
-from solvers._base import Control
-from solvers._pyomo import Limits
-from solvers._pyomo_coefficients import Cuts, solve_outer, tighten
+from solvers._coefficients.alternation import relax
+from solvers._core.base import Control
+from solvers._engines.pyomo import Limits
+from solvers._engines.pyomo_coefficients import Cuts, solve_outer, tighten
 
 EXACT = ["highs", *(["scip"] if find_spec("pyscipopt") is not None else [])]
 CONIC = [name for name in ("clarabel", "ecos") if find_spec(name) is not None]

@@ -20,7 +20,7 @@ from forestprune import (
 )
 from formulations import ChoiceFormulation
 from solvers import EngineFailure, UnsupportedProblem
-from solvers._registry import solver_class, solver_names
+from solvers._core.registry import solver_class, solver_names
 
 VARIANTS = [
     "cbcd[local_search=False]",
@@ -258,7 +258,7 @@ def test_an_infeasible_choice_is_a_failure(
 
 
 def test_a_dead_engine_is_reported(problem: LayerPruning, monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers import _process
+    from solvers._engines import process as _process
 
     solve(problem, "clarabel")
     running = _process._running

@@ -10,9 +10,9 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 from forestprune import Guarantee, LayerPruning, pruning_data, solve, verify
 from formulations import ChoiceColumns
-from solvers._base import Control
-from solvers._columns import gradient_at, step_on_face
-from solvers._relaxed import Relaxed
+from solvers._choices.columns import gradient_at, step_on_face
+from solvers._choices.relaxed import Relaxed
+from solvers._core.base import Control
 
 
 def test_columns_have_the_objective_of_their_choices(tiny: LayerPruning) -> None:

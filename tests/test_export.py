@@ -17,7 +17,8 @@ from pyomo.common.tee import capture_output
 
 import forestprune as fp
 from formulations import Polishing
-from solvers import UnsupportedProblem, _export
+from solvers import UnsupportedProblem
+from solvers._exporting import export as _export
 from studies.cli import app
 
 TINY_ENOUGH = [name for name in sorted(TINY) if name != "stumps"]
@@ -167,7 +168,7 @@ def test_a_failure_leaves_the_old_file(
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("solvers._program.shutil.copyfileobj", fail)
+    monkeypatch.setattr("solvers._exporting.program.shutil.copyfileobj", fail)
     with pytest.raises(KeyboardInterrupt):
         fp.export_problem(problem.with_alpha(9.0), path)
     assert path.read_bytes() == before

@@ -18,11 +18,12 @@ from forestprune import (
     PruningData,
     solve,
 )
-from solvers import InvalidOption, _iht_columns
-from solvers._base import Control
-from solvers._iht_coefficients import _CoefficientSteps
-from solvers._iht_columns import GramColumns, RowColumns
-from solvers._thresholding import descend
+from solvers import InvalidOption
+from solvers._coefficients import iht_columns as _iht_columns
+from solvers._coefficients.iht import _CoefficientSteps
+from solvers._coefficients.iht_columns import GramColumns, RowColumns
+from solvers._coefficients.thresholding import descend
+from solvers._core.base import Control
 from solvers.iht import _ChoiceSteps
 
 CASES = [(data, variant) for data in DATA for variant in sorted(VARIANTS)]

@@ -12,10 +12,10 @@ from conftest import random_layers
 
 from forestprune import Guarantee, LayerPruning, PruningData, solve, verify
 from formulations import ChoiceColumns
-from formulations.linearised import CentredForm, count_products
+from formulations.rewritings.linearised import CentredForm, count_products
 from solvers import BoundSource, EngineFailure, InvalidOption, UnsupportedProblem, solve_path
-from solvers import _mip as mip
-from solvers._pyomo import EngineAnswer
+from solvers._choices import mip
+from solvers._engines.pyomo import EngineAnswer
 
 LABELS = ["highs", "highs[presolve=False]", "highs[form=products]", "scip"]
 INSTALLED = [label for label in LABELS if label != "scip" or find_spec("pyscipopt") is not None]

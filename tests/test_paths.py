@@ -21,7 +21,7 @@ from forestprune import (
     solve_path,
     verify,
 )
-from solvers._pooling import pooled, with_later_bounds
+from solvers._core.pooling import pooled, with_later_bounds
 
 mpl.use("agg")
 

@@ -19,7 +19,7 @@ from solvers import (
     parse_label,
     predicted_memory,
 )
-from solvers._registry import make_solver, solver_class
+from solvers._core.registry import make_solver, solver_class
 
 
 @pytest.mark.parametrize(

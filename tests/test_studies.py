@@ -34,8 +34,8 @@ import os
 import time
 from dataclasses import dataclass
 
-from solvers._base import Answer, Solver
-from solvers._result import Termination
+from solvers._core.base import Answer, Solver
+from solvers._core.result import Termination
 
 
 @dataclass(frozen=True)

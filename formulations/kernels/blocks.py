@@ -1,0 +1,352 @@
+"""The block view: coordinate descent and certificates, written once for all formulations.
+
+A formulation describes its blocks by a *rule*: a NamedTuple of arrays with overloads of the
+three functions below. The compiled loops call these, and numba picks the overload by the
+rule's type; so no loop knows whether a choice is a depth or something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+
+from formulations.arrays import FloatArray, IntArray
+from formulations.kernels.compiled import kernel
+from formulations.kernels.trees import (
+    Trees,
+    subtract_rows,
+    sum_leaves,
+    sum_leaves_without,
+    sum_nodes,
+)
+
+
+class State(NamedTuple):
+    """Where a descent stands; every array is changed in place.
+
+    Attributes
+    ----------
+    residual
+        (m, q) ω (r0 − prediction).
+    choice
+        The choices of all blocks, one after the other.
+    beta
+        (n,) the coefficient of each block; 1 where it is fixed.
+    leaf_value
+        (leaves, q) what each leaf of each block predicts at its choice and coefficient.
+    slack
+        (n,) how far ‖residual‖ may move before a block can want another choice.
+    seen_at
+        (n,) the distance travelled when the block was visited last.
+    travelled
+        (1,) sum of the norms of all changes of the residual so far.
+    """
+
+    residual: FloatArray
+    choice: IntArray
+    beta: FloatArray
+    leaf_value: FloatArray
+    slack: FloatArray
+    seen_at: FloatArray
+    travelled: FloatArray
+
+
+class RelaxedState(NamedTuple):
+    """Where a minimisation of the relaxation stands; every array is changed in place.
+
+    ``point`` is relaxed; the other fields are those of `State`.
+    """
+
+    residual: FloatArray
+    point: FloatArray
+    leaf_value: FloatArray
+    slack: FloatArray
+    seen_at: FloatArray
+    travelled: FloatArray
+
+
+def respond(
+    rule: Any,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    choice: IntArray,
+    beta: FloatArray,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Write block i's best choice over ``choice``; return its gain and slack.
+
+    ``node_sum`` (nodes, q) are sums of the residual *without* block i; ``beta`` (1,) is its
+    coefficient, which is written too where it is free. The gain is by how much the objective
+    falls, 0 when the choice stays. Among choices within ``tolerance`` of the best the
+    smallest wins. While the residual without block i moves by less than the slack (in norm),
+    the choice stays the best.
+    """
+    raise NotImplementedError
+
+
+def fill_leaves(rule: Any, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray) -> None:
+    """Write what each leaf of block i predicts at a choice to ``leaf_value`` (leaves, q).
+
+    The coefficient is left out.
+    """
+    raise NotImplementedError
+
+
+def fill_relaxed(
+    rule: Any, trees: Trees, i: int, point: FloatArray, leaf_value: FloatArray
+) -> None:
+    """Write what each leaf of block i predicts at its part of a relaxed point."""
+    raise NotImplementedError
+
+
+def relax(
+    rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray, tolerance: float
+) -> tuple[float, float]:
+    """Move block i's part of a relaxed point to the block's minimum, to within ``tolerance``.
+
+    ``node_sum`` (nodes, q) are sums of the residual *without* block i. Returns the block's
+    linear gap before the move, and the slack after it: while the residual without block i
+    moves by less (in norm), the new part stays the block's minimum.
+    """
+    raise NotImplementedError
+
+
+def linear_gap(rule: Any, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray) -> float:
+    """Return ⟨g_i, point⟩ − min over block i's choices of ⟨g_i, choice⟩, at least 0.
+
+    g is the gradient of the objective at the residual whose sums are ``node_sum``, and
+    ``point`` the block's part of a relaxed point.
+    """
+    raise NotImplementedError
+
+
+def implement(generic: Callable[..., Any], rule_type: type, special: Callable[..., Any]) -> None:
+    """Register ``special``, a kernel, as what ``generic`` means for rules of one type."""
+
+    def choose(rule, *others):  # type: ignore[no-untyped-def]  # numba compares annotations
+        if isinstance(rule, types.NamedTuple) and rule.instance_class is rule_type:
+            return lambda rule, *others: special(rule, *others)
+        return None
+
+    overload(generic)(choose)
+
+
+@kernel
+def widest(start: IntArray) -> int:
+    """Return the longest of the stretches that ``start`` (n + 1,) marks."""
+    most = 0
+    for i in range(start.shape[0] - 1):
+        most = max(most, start[i + 1] - start[i])
+    return most
+
+
+@kernel
+def _differ(one: IntArray, other: IntArray) -> bool:
+    # np.any would allocate, at every visit; a generator cannot be compiled.
+    for entry in range(one.shape[0]):  # noqa: SIM110
+        if one[entry] != other[entry]:
+            return True
+    return False
+
+
+@kernel
+def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray, beta: float) -> None:
+    """Give block i a choice and a coefficient; its leaves and the residual follow."""
+    begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
+    now = state.leaf_value[begin:end]
+    change = np.empty_like(now)
+    fill_leaves(rule, trees, i, choice, change)
+    square = 0.0
+    for leaf in range(change.shape[0]):
+        for o in range(change.shape[1]):
+            before = now[leaf, o]
+            now[leaf, o] = beta * change[leaf, o]
+            change[leaf, o] = now[leaf, o] - before
+            square += trees.leaf_weight[begin + leaf] * change[leaf, o] ** 2
+    if square > 0.0:
+        subtract_rows(trees, i, change, state.residual)
+        state.travelled[0] += np.sqrt(square)
+    state.choice[rule.choice_start[i] : rule.choice_start[i + 1]] = choice
+    state.beta[i] = beta
+
+
+@kernel
+def sweep(
+    rule: Any, trees: Trees, state: State, tolerance: float, haste: float
+) -> tuple[int, float]:
+    """Visit every block once, in order, and give it its best choice.
+
+    A block is passed over when the residual has travelled at most ``haste`` × its slack since
+    the last visit. With a haste of 1 this is exact: the block cannot want another choice,
+    since the norm of the residual's move is at most the distance travelled. Moves of many
+    blocks rarely add up, so that a haste of √n saves most visits at little risk; only a sweep
+    with haste 1 and without a move shows a fixed point.
+
+    Returns
+    -------
+    moves, gain
+        How many blocks changed, and by how much the objective fell.
+    """
+    outputs = state.residual.shape[1]
+    node_sum = np.empty((widest(trees.node_start), outputs))
+    leaf_sums = np.empty((widest(trees.leaf_start), outputs))
+    proposals = np.empty(widest(rule.choice_start), dtype=state.choice.dtype)
+    beta = np.empty(1)
+    moves = 0
+    total = 0.0
+    for i in range(trees.codes.shape[0]):
+        if state.travelled[0] - state.seen_at[i] <= haste * state.slack[i]:
+            continue
+        leaf_sum = leaf_sums[: trees.leaf_start[i + 1] - trees.leaf_start[i]]
+        sum_leaves_without(trees, i, state.residual, state.leaf_value, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        now = state.choice[rule.choice_start[i] : rule.choice_start[i + 1]]
+        proposal = proposals[: now.shape[0]]
+        proposal[:] = now
+        beta[0] = state.beta[i]
+        gain, slack = respond(rule, trees, i, node_sum, proposal, beta, tolerance)
+        state.slack[i] = slack
+        if beta[0] != state.beta[i] or _differ(proposal, now):
+            put(rule, trees, state, i, proposal, beta[0])
+            moves += 1
+            total += gain
+        # A block's own move does not change the residual without it.
+        state.seen_at[i] = state.travelled[0]
+    return moves, total
+
+
+@kernel
+def total_linear_gap(
+    rule: Any, trees: Trees, residual: FloatArray, point: FloatArray, gaps: FloatArray
+) -> float:
+    """Return Σ_i of `linear_gap` at a relaxed point with its residual; one pass over all rows.
+
+    ``gaps`` (n,) receives the terms.
+    """
+    outputs = residual.shape[1]
+    node_sum = np.empty((widest(trees.node_start), outputs))
+    leaf_sums = np.empty((widest(trees.leaf_start), outputs))
+    total = 0.0
+    for i in range(trees.codes.shape[0]):
+        leaf_sum = leaf_sums[: trees.leaf_start[i + 1] - trees.leaf_start[i]]
+        sum_leaves(trees.codes[i], residual, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        gaps[i] = linear_gap(
+            rule, trees, i, node_sum, point[rule.point_start[i] : rule.point_start[i + 1]]
+        )
+        total += gaps[i]
+    return total
+
+
+@kernel
+def fill_all_leaves(rule: Any, trees: Trees, choice: IntArray, leaf_value: FloatArray) -> None:
+    """Write what each leaf of each block predicts at a choice to ``leaf_value`` (leaves, q)."""
+    for i in range(trees.codes.shape[0]):
+        fill_leaves(
+            rule,
+            trees,
+            i,
+            choice[rule.choice_start[i] : rule.choice_start[i + 1]],
+            leaf_value[trees.leaf_start[i] : trees.leaf_start[i + 1]],
+        )
+
+
+@kernel
+def full_correlations(
+    rule: Any, trees: Trees, residual: FloatArray, full: IntArray, correlations: FloatArray
+) -> None:
+    """Set ``correlations`` (n,) to ⟨r, t_i⟩ / ‖t_i‖, t_i the prediction of whole tree i.
+
+    0 for a tree that predicts 0 everywhere.
+    """
+    outputs = residual.shape[1]
+    for i in range(trees.codes.shape[0]):
+        begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
+        leaf_sum = np.empty((end - begin, outputs))
+        value = np.empty((end - begin, outputs))
+        sum_leaves(trees.codes[i], residual, leaf_sum)
+        fill_leaves(rule, trees, i, full[rule.choice_start[i] : rule.choice_start[i + 1]], value)
+        product = 0.0
+        square = 0.0
+        for leaf in range(end - begin):
+            for o in range(outputs):
+                product += leaf_sum[leaf, o] * value[leaf, o]
+                square += trees.leaf_weight[begin + leaf] * value[leaf, o] ** 2
+        correlations[i] = product / np.sqrt(square) if square > 0.0 else 0.0
+
+
+@kernel
+def fill_table(rule: Any, trees: Trees, i: int, choices: IntArray, table: FloatArray) -> None:
+    """Write what each leaf of block i predicts at each choice to ``table`` (leaves, c, q)."""
+    column = np.empty((table.shape[0], table.shape[2]))
+    for c in range(choices.shape[0]):
+        fill_leaves(rule, trees, i, choices[c], column)
+        for leaf in range(table.shape[0]):
+            for o in range(table.shape[2]):
+                table[leaf, c, o] = column[leaf, o]
+
+
+@kernel
+def fill_all_relaxed(rule: Any, trees: Trees, point: FloatArray, leaf_value: FloatArray) -> None:
+    """Write what each leaf of each block predicts at a relaxed point to ``leaf_value``."""
+    for i in range(trees.codes.shape[0]):
+        fill_relaxed(
+            rule,
+            trees,
+            i,
+            point[rule.point_start[i] : rule.point_start[i + 1]],
+            leaf_value[trees.leaf_start[i] : trees.leaf_start[i + 1]],
+        )
+
+
+@kernel
+def relaxed_sweep(
+    rule: Any, trees: Trees, state: RelaxedState, tolerance: float, haste: float
+) -> tuple[float, int]:
+    """Minimise the relaxation over one block after the other.
+
+    Blocks are passed over as in `sweep`.
+
+    Returns
+    -------
+    gaps, visits
+        Sum of the linear gaps of the blocks that were visited, and how many they are. The
+        gaps are taken at different points, so that their sum tells when it is worth computing
+        a bound, but is none.
+    """
+    outputs = state.residual.shape[1]
+    node_sum = np.empty((widest(trees.node_start), outputs))
+    leaf_sums = np.empty((widest(trees.leaf_start), outputs))
+    changes = np.empty_like(leaf_sums)
+    total = 0.0
+    visits = 0
+    for i in range(trees.codes.shape[0]):
+        if state.travelled[0] - state.seen_at[i] <= haste * state.slack[i]:
+            continue
+        visits += 1
+        begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
+        leaf_sum = leaf_sums[: end - begin]
+        sum_leaves_without(trees, i, state.residual, state.leaf_value, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        part = state.point[rule.point_start[i] : rule.point_start[i + 1]]
+        gap, state.slack[i] = relax(rule, trees, i, node_sum, part, tolerance)
+        total += gap
+        if gap > tolerance:
+            change = changes[: end - begin]
+            fill_relaxed(rule, trees, i, part, change)
+            square = 0.0
+            for leaf in range(end - begin):
+                for o in range(outputs):
+                    before = state.leaf_value[begin + leaf, o]
+                    state.leaf_value[begin + leaf, o] = change[leaf, o]
+                    change[leaf, o] -= before
+                    square += trees.leaf_weight[begin + leaf] * change[leaf, o] ** 2
+            subtract_rows(trees, i, change, state.residual)
+            state.travelled[0] += np.sqrt(square)
+        state.seen_at[i] = state.travelled[0]
+    return total, visits

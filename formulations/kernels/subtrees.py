@@ -1,0 +1,487 @@
+"""The block rule of subtree pruning: choosing where to cut each branch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.arrays import FloatArray, IntArray
+from formulations.kernels.blocks import (
+    fill_leaves,
+    fill_relaxed,
+    implement,
+    linear_gap,
+    relax,
+    respond,
+)
+from formulations.kernels.compiled import kernel
+from formulations.kernels.trees import Trees, sum_leaves, sum_nodes
+
+# Steps at a visit of a block of the relaxation.
+_STEPS = 8
+
+
+class SubtreeRule(NamedTuple):
+    """Block rule of `SubtreePruning`.
+
+    A choice marks the kept nodes of every tree, the root's with them; a relaxed point holds
+    one number for each split, the extent to which it is made.
+
+    ``child`` (nodes,) is the first child of a node and ``split`` (nodes,) the number of its
+    split, both counted within its tree, −1 at a leaf; siblings follow each other. ``cost``
+    (nodes,) is the price of a node, 0 at a root; ``weight`` (nodes,) the weight N of the rows in a
+    node and ``square`` (nodes,) N a²; ``reach`` (nodes,) as `Splits.reach` says.
+    """
+
+    choice_start: IntArray
+    point_start: IntArray
+    child: IntArray
+    split: IntArray
+    cost: FloatArray
+    weight: FloatArray
+    square: FloatArray
+    reach: FloatArray
+
+
+@kernel
+def cut_values(
+    rule: SubtreeRule, trees: Trees, i: int, node_sum: FloatArray, linear: bool, cut: FloatArray
+) -> None:
+    """Set ``cut`` (nodes,) to the change of the loss when tree i's branches end at a node.
+
+    (a_v² N_v − 2 a_v S_v) / m, with S_v the sum of the residual over the rows in v; on request
+    without the square, which is the slope.
+    """
+    begin = trees.node_start[i]
+    nodes = cut.shape[0]
+    outputs = node_sum.shape[1]
+    scale = -2.0 / trees.total_weight
+    if outputs == 1:  # without the inner loop this runs on several nodes at once
+        flat = node_sum.reshape(node_sum.shape[0])
+        value = trees.value[begin : begin + nodes].reshape(nodes)
+        for node in range(nodes):
+            cut[node] = scale * value[node] * flat[node]
+    else:
+        for node in range(nodes):
+            product = 0.0
+            for o in range(outputs):
+                product += trees.value[begin + node, o] * node_sum[node, o]
+            cut[node] = scale * product
+    if not linear:
+        square = rule.square[begin : begin + nodes]
+        for node in range(nodes):
+            cut[node] += square[node] / trees.total_weight
+
+
+@kernel
+def least_value(
+    rule: SubtreeRule, trees: Trees, i: int, cut: FloatArray, tolerance: float, margin: FloatArray
+) -> float:
+    """Return the least value over all rooted subtrees of tree i.
+
+    From the leaves up, F(v) = min( cut(v), Σ over children c of F(c) + cost(c) ). ``margin``
+    (nodes,) is set to the second minus the first, inf at a leaf: a split is made where it is
+    below −tolerance. Ties: cut.
+    """
+    begin, nodes = trees.node_start[i], cut.shape[0]
+    parent = trees.parent[begin : begin + nodes]
+    cost = rule.cost[begin : begin + nodes]
+    child = rule.child[begin : begin + nodes]
+    for node in range(nodes):
+        margin[node] = -cut[node] if child[node] >= 0 else np.inf
+    for node in range(nodes - 1, 0, -1):
+        # A sum and not a branch: which way it goes cannot be foreseen.
+        gained = margin[node] if margin[node] < -tolerance else 0.0
+        margin[parent[node]] += cut[node] + gained + cost[node]
+    return float(cut[0] + (margin[0] if margin[0] < -tolerance else 0.0))
+
+
+@kernel
+def value_of(
+    rule: SubtreeRule, trees: Trees, i: int, cut: FloatArray, choice: IntArray, kept: IntArray
+) -> tuple[float, int]:
+    """Return the value of the subtree of tree i that ``choice`` (nodes,) marks.
+
+    Its nodes are written to ``kept``, the root first, and counted.
+    """
+    begin, nodes = trees.node_start[i], cut.shape[0]
+    kept[0] = 0
+    count, position = 1, 0
+    total = cut[0]
+    while position < count:
+        node = kept[position]
+        position += 1
+        child = rule.child[begin + node]
+        if child >= 0 and choice[child] > 0:
+            total -= cut[node]
+            while child < nodes and trees.parent[begin + child] == node:
+                total += cut[child] + rule.cost[begin + child]
+                kept[count] = child
+                count += 1
+                child += 1
+    return total, count
+
+
+@kernel
+def list_kept(
+    rule: SubtreeRule, trees: Trees, i: int, margin: FloatArray, tolerance: float, kept: IntArray
+) -> int:
+    """Write the nodes that the least subtree keeps to ``kept``, the root first; count them."""
+    begin, nodes = trees.node_start[i], margin.shape[0]
+    kept[0] = 0
+    count, position = 1, 0
+    while position < count:
+        node = kept[position]
+        position += 1
+        if margin[node] < -tolerance:
+            child = rule.child[begin + node]
+            while child < nodes and trees.parent[begin + child] == node:
+                kept[count] = child
+                count += 1
+                child += 1
+    return count
+
+
+@kernel
+def room_before_change(
+    rule: SubtreeRule, trees: Trees, i: int, margin: FloatArray, tolerance: float, kept: IntArray
+) -> float:
+    """Return how far the residual may move, in norm, while the least subtree stays the least.
+
+    ``kept`` are its nodes. Another subtree ends at some of its inner nodes, or goes on below
+    some of its ends; these places have no row in common. At each, the values' difference is
+    the margin, and moves by at most 2 ‖δr‖ / m times the distance of the predictions. The
+    distances' norm is at most their sum, so the least ratio of the places decides.
+    """
+    begin = trees.node_start[i]
+    outputs = trees.value.shape[1]
+    squares = np.zeros(margin.shape[0])  # Σ N a² over the subtree's ends below a node
+    sums = np.zeros((margin.shape[0], outputs))  # Σ N a
+    squared = np.inf
+    for position in range(kept.shape[0] - 1, -1, -1):
+        node = kept[position]
+        weight = rule.weight[begin + node]
+        square = rule.square[begin + node]
+        if margin[node] < -tolerance:
+            across = 0.0
+            for o in range(outputs):
+                across += trees.value[begin + node, o] * sums[node, o]
+            distance = max(squares[node] - 2.0 * across + square, 0.0)
+            distance += 1e-14 * (squares[node] + square)
+        else:
+            distance = rule.reach[begin + node] ** 2
+            squares[node] = square
+            for o in range(outputs):
+                sums[node, o] = weight * trees.value[begin + node, o]
+        if distance > 0.0:
+            squared = min(squared, margin[node] * margin[node] / distance)
+        if node > 0:
+            above = trees.parent[begin + node]
+            squares[above] += squares[node]
+            for o in range(outputs):
+                sums[above, o] += sums[node, o]
+    return float(0.5 * trees.total_weight * np.sqrt(squared))
+
+
+@kernel
+def respond_with_subtree(
+    rule: SubtreeRule,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    choice: IntArray,
+    beta: FloatArray,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Exact block update over all rooted subtrees; see `formulations.kernels.blocks.respond`.
+
+    The present subtree stays unless another is better by more than ``tolerance``, or a part
+    of it is as good.
+    """
+    nodes = choice.shape[0]
+    cut = np.empty(nodes)
+    margin = np.empty(nodes)
+    members = np.empty(nodes, dtype=np.int64)
+    cut_values(rule, trees, i, node_sum, False, cut)
+    best = least_value(rule, trees, i, cut, tolerance, margin)
+    now, marked = value_of(rule, trees, i, cut, choice, members)
+    gain = now - best
+    kept = members[: list_kept(rule, trees, i, margin, tolerance, members)]
+    common = 1
+    for position in range(1, kept.shape[0]):
+        common += choice[kept[position]] > 0
+    part = common == kept.shape[0]
+    if gain > tolerance or (part and common < marked and gain >= 0.0):
+        choice[:] = 0
+        if kept.shape[0] > 1:
+            for position in range(kept.shape[0]):
+                choice[kept[position]] = 1
+    elif part and common == marked:
+        gain = 0.0
+    else:
+        return 0.0, 0.0  # what stays is as good as the best to rounding, but another
+    return gain, room_before_change(rule, trees, i, margin, tolerance, kept)
+
+
+@kernel
+def fill_subtree(
+    rule: SubtreeRule, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray
+) -> None:
+    """Write the value of each leaf's deepest kept node."""
+    begin = trees.node_start[i]
+    nodes = trees.node_start[i + 1] - begin
+    seen = np.zeros(nodes, dtype=np.int64)
+    for node in range(1, nodes):
+        seen[node] = node if choice[node] > 0 else seen[trees.parent[begin + node]]
+    first = trees.leaf_start[i]
+    for leaf in range(leaf_value.shape[0]):
+        node = seen[trees.leaf_node[first + leaf]]
+        for o in range(leaf_value.shape[1]):
+            leaf_value[leaf, o] = trees.value[begin + node, o]
+
+
+@kernel
+def fill_relaxed_subtree(
+    rule: SubtreeRule, trees: Trees, i: int, point: FloatArray, leaf_value: FloatArray
+) -> None:
+    """Write the sum of the steps along each leaf's path, each by the extent of its split."""
+    outputs = leaf_value.shape[1]
+    begin = trees.node_start[i]
+    nodes = trees.node_start[i + 1] - begin
+    value = np.zeros((nodes, outputs))
+    for node in range(1, nodes):
+        above = trees.parent[begin + node]
+        z = point[rule.split[begin + above]]
+        for o in range(outputs):
+            value[node, o] = value[above, o] + z * trees.step[begin + node, o]
+    first = trees.leaf_start[i]
+    for leaf in range(leaf_value.shape[0]):
+        node = trees.leaf_node[first + leaf]
+        for o in range(outputs):
+            leaf_value[leaf, o] = value[node, o]
+
+
+@kernel
+def split_gradient(
+    rule: SubtreeRule, trees: Trees, i: int, node_sum: FloatArray, gradient: FloatArray
+) -> None:
+    """Set ``gradient`` (splits,) to Σ over a split's children of cost − (2/m) ⟨step, S⟩."""
+    begin = trees.node_start[i]
+    gradient[:] = 0.0
+    for node in range(1, trees.node_start[i + 1] - begin):
+        product = 0.0
+        for o in range(node_sum.shape[1]):
+            product += trees.step[begin + node, o] * node_sum[node, o]
+        above = rule.split[begin + trees.parent[begin + node]]
+        gradient[above] += rule.cost[begin + node] - 2.0 * product / trees.total_weight
+
+
+@kernel
+def all_gradients(
+    rule: SubtreeRule, trees: Trees, residual: FloatArray, gradient: FloatArray
+) -> None:
+    """Set ``gradient`` (splits,) of all trees, as `split_gradient` does for one."""
+    outputs = residual.shape[1]
+    for i in range(trees.codes.shape[0]):
+        leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], outputs))
+        node_sum = np.empty((trees.node_start[i + 1] - trees.node_start[i], outputs))
+        sum_leaves(trees.codes[i], residual, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        here = gradient[rule.point_start[i] : rule.point_start[i + 1]]
+        split_gradient(rule, trees, i, node_sum, here)
+
+
+@kernel
+def subtree_gap(
+    rule: SubtreeRule, trees: Trees, i: int, node_sum: FloatArray, point: FloatArray
+) -> float:
+    """⟨g_i, z_i⟩ − min over subtrees; see `formulations.kernels.blocks.linear_gap`."""
+    nodes = trees.node_start[i + 1] - trees.node_start[i]
+    cut = np.empty(nodes)
+    margin = np.empty(nodes)
+    gradient = np.empty(point.shape[0])
+    cut_values(rule, trees, i, node_sum, True, cut)
+    lowest = least_value(rule, trees, i, cut, 0.0, margin)
+    split_gradient(rule, trees, i, node_sum, gradient)
+    return max(float(gradient @ point) - lowest, 0.0)
+
+
+@kernel
+def relax_subtree(
+    rule: SubtreeRule,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    point: FloatArray,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Lower the objective over z_i by pairwise steps; see `formulations.kernels.blocks.relax`.
+
+    A point with z_s at most that of the split above is a mixture of nested subtrees: those of
+    the splits with z_s ≥ t, for the values t that occur. A step moves weight from the one of
+    them with the largest linear value to the subtree with the least, as far as lowers the
+    objective most. There are a few steps at a visit: what other blocks do matters more.
+    """
+    splits = point.shape[0]
+    if splits == 0:
+        return 0.0, np.inf
+    outputs = node_sum.shape[1]
+    begin = trees.node_start[i]
+    nodes = trees.node_start[i + 1] - begin
+    first, leaves = trees.leaf_start[i], trees.leaf_start[i + 1] - trees.leaf_start[i]
+    cut = np.empty(nodes)
+    margin = np.empty(nodes)
+    members = np.empty(nodes, dtype=np.int64)
+    gradient = np.empty(splits)
+    direction = np.empty(splits)
+    value = np.empty((leaves, outputs))
+    leaf_sum = np.empty((leaves, outputs))
+    change = np.empty((nodes, outputs))
+    sums = node_sum[:nodes].copy()
+    # The gradient is taken at the residual with the block's own predictions.
+    fill_relaxed_subtree(rule, trees, i, point, value)
+    for leaf in range(leaves):
+        for o in range(outputs):
+            leaf_sum[leaf, o] = trees.leaf_weight[first + leaf] * value[leaf, o]
+    sum_nodes(trees, i, leaf_sum, change)
+    sums -= change
+    before = 0.0
+    for step in range(_STEPS + 1):
+        cut_values(rule, trees, i, sums, True, cut)
+        lowest = least_value(rule, trees, i, cut, 0.0, margin)
+        split_gradient(rule, trees, i, sums, gradient)
+        gap = float(gradient @ point) - lowest
+        if step == 0:
+            before = max(gap, 0.0)
+        if gap <= (tolerance if step == 0 else 0.1 * tolerance) or step == _STEPS:
+            break
+        weight, highest = _worst_member(point, gradient, direction)
+        fall = highest - lowest
+        kept = members[: list_kept(rule, trees, i, margin, 0.0, members)]
+        direction *= -1.0
+        for position in range(kept.shape[0]):
+            if margin[kept[position]] < 0.0:
+                direction[rule.split[begin + kept[position]]] += 1.0
+        fill_relaxed_subtree(rule, trees, i, direction, value)
+        square = 0.0
+        for leaf in range(leaves):
+            for o in range(outputs):
+                leaf_sum[leaf, o] = trees.leaf_weight[first + leaf] * value[leaf, o]
+                square += leaf_sum[leaf, o] * value[leaf, o]
+        length = weight
+        if square > 0.0:
+            length = min(weight, 0.5 * trees.total_weight * fall / square)
+        if length <= 0.0:
+            break
+        _move(rule, trees, i, length, direction, point)
+        sum_nodes(trees, i, leaf_sum, change)
+        for node in range(nodes):
+            for o in range(outputs):
+                sums[node, o] -= length * change[node, o]
+    kept = members[: list_kept(rule, trees, i, margin, 0.0, members)]
+    made = 0.0
+    for position in range(kept.shape[0]):
+        if margin[kept[position]] < 0.0:
+            made += 1.0
+            if point[rule.split[begin + kept[position]]] < 1.0:
+                return before, 0.0
+    if point.sum() != made:
+        return before, 0.0
+    return before, room_before_change(rule, trees, i, margin, 0.0, kept)
+
+
+@kernel
+def _move(
+    rule: SubtreeRule,
+    trees: Trees,
+    i: int,
+    length: float,
+    direction: FloatArray,
+    point: FloatArray,
+) -> None:
+    """Add ``length`` × ``direction`` to a point; rounding must not leave the relaxation."""
+    begin = trees.node_start[i]
+    for node in range(trees.node_start[i + 1] - begin):
+        s = rule.split[begin + node]
+        if s >= 0:
+            most = 1.0 if node == 0 else point[rule.split[begin + trees.parent[begin + node]]]
+            point[s] = min(max(point[s] + length * direction[s], 0.0), most)
+
+
+@kernel
+def _worst_member(
+    point: FloatArray, gradient: FloatArray, member: FloatArray
+) -> tuple[float, float]:
+    """Find, of the nested subtrees that mix to a point, that of the largest linear value.
+
+    Returns its weight and that value, and marks its splits in ``member``.
+    """
+    used = np.flatnonzero(point)
+    order = used[np.argsort(-point[used])]
+    weight, highest, threshold = 1.0, 0.0, 2.0
+    if order.shape[0] > 0:
+        weight = 1.0 - point[order[0]]
+    if weight <= 0.0:
+        highest = -np.inf
+    total = 0.0
+    for position in range(order.shape[0]):
+        total += gradient[order[position]]
+        here = point[order[position]]
+        after = point[order[position + 1]] if position + 1 < order.shape[0] else 0.0
+        if here > after and total > highest:
+            weight, highest, threshold = here - after, total, here
+    for s in range(point.shape[0]):
+        member[s] = 1.0 if point[s] >= threshold else 0.0
+    return weight, highest
+
+
+@kernel
+def largest_gain(
+    rule: SubtreeRule, trees: Trees, residual: FloatArray, price: float, linear: bool
+) -> tuple[float, float, float]:
+    """Find the subtree of one block for which gain − price · share is largest.
+
+    ``rule.cost`` are shares of the total weight K. The gain is by how much the loss falls when
+    the block takes the subtree, or, on request, the slope toward it.
+
+    Returns
+    -------
+    excess, gain, share
+        The largest difference, and its two parts; 0, 0, 0 when none is above 0.
+    """
+    outputs = residual.shape[1]
+    most, most_gain, most_share = 0.0, 0.0, 0.0
+    for i in range(trees.codes.shape[0]):
+        begin = trees.node_start[i]
+        nodes = trees.node_start[i + 1] - begin
+        parent = trees.parent[begin : begin + nodes]
+        leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], outputs))
+        node_sum = np.empty((nodes, outputs))
+        sum_leaves(trees.codes[i], residual, leaf_sum)
+        sum_nodes(trees, i, leaf_sum, node_sum)
+        cut = np.empty(nodes)
+        gain = np.zeros(nodes)  # of the best below the node, children counted
+        share = np.zeros(nodes)
+        cut_values(rule, trees, i, node_sum, linear, cut)
+        for node in range(nodes - 1, -1, -1):
+            going_on = rule.child[begin + node] >= 0 and (
+                gain[node] - price * share[node] > -cut[node]
+            )
+            if not going_on:
+                gain[node], share[node] = -cut[node], 0.0
+            if node > 0:
+                above = parent[node]
+                gain[above] += gain[node]
+                share[above] += share[node] + rule.cost[begin + node]
+        excess = gain[0] - price * share[0]
+        if excess > most:
+            most, most_gain, most_share = excess, gain[0], share[0]
+    return most, most_gain, most_share
+
+
+implement(respond, SubtreeRule, respond_with_subtree)
+implement(fill_leaves, SubtreeRule, fill_subtree)
+implement(linear_gap, SubtreeRule, subtree_gap)
+implement(fill_relaxed, SubtreeRule, fill_relaxed_subtree)
+implement(relax, SubtreeRule, relax_subtree)

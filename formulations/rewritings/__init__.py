@@ -1,0 +1,1 @@
+"""Problems in other forms: explicit columns, least squares in binaries, programs for engines."""

@@ -1,0 +1,1 @@
+"""How problems whose coefficients are fixed are solved."""

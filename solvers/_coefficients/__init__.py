@@ -1,0 +1,1 @@
+"""How problems with free coefficients are solved."""

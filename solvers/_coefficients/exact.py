@@ -1,0 +1,109 @@
+"""`branch_and_bound` where coefficients are free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from formulations import CoefficientFormulation, Regression
+from formulations.arrays import FloatArray
+from formulations.rewritings.perspective import UnitFree
+from solvers._choices.swaps import CBCDOptions
+from solvers._coefficients.branching import CoefficientBranching, compile_branching
+from solvers._coefficients.cbcd import CoefficientCBCD, solve_linear
+from solvers._core.base import Answer, Control, Solver
+from solvers._core.result import BoundSource, Termination
+
+if TYPE_CHECKING:
+    from solvers.branch_and_bound import BranchAndBoundOptions
+
+# Of the time that is left, this part may go to looking for the first incumbent.
+_FIRST = 0.3
+
+# Matrices of the size of the Gram matrix that are held at a time.
+_MATRICES = 8
+
+
+class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
+    """Best-first search on the columns, with perspective bounds from a split Gram matrix.
+
+    The incumbent is that of coordinate descent with local search, and of rounding and descent
+    at the nodes. ``presolve=False`` leaves the Gram matrix whole but for the ridge.
+    """
+
+    takes = CoefficientFormulation
+    summary = "exact: best-first branch and bound on own relaxations"
+    method = "exact"
+    proof = "exhaustion, by perspective bounds at the nodes"
+    options: BranchAndBoundOptions
+
+    def prepare(self, problem: CoefficientFormulation) -> None:
+        """Compile the kernels."""
+        CoefficientCBCD(CBCDOptions()).prepare(problem)
+        compile_branching()
+
+    def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
+        """Return the memory of the Gram matrix and its copies."""
+        return gram_bytes(problem)
+
+    def build(self, problem: CoefficientFormulation) -> Regression:
+        """Compute the products of all columns."""
+        return Regression.of(problem)
+
+    def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
+        """Find an incumbent, bound the root, drop what cannot be better, search."""
+        if problem.convex:
+            return solve_linear(model)
+        first, b = first_incumbent(model, control)
+        form = UnitFree.of(model)
+        if form is None:
+            return nothing_helps(model, first)
+        search = CoefficientBranching(form, b, control, self.options.presolve)
+        left = len(search.open().others)
+        termination = search.run(self.options.node_limit)
+        choice, beta = model.solution(search.best)
+        return Answer(
+            termination,
+            choice=choice,
+            beta=beta,
+            local=first.local and search.objective >= model.value(b),
+            relaxed=model.point(search.best),
+            bound=search.bound,
+            bound_source=BoundSource.EXHAUSTION,
+            extra={"nodes": search.nodes, "columns": left, "splits": search.splits},
+        )
+
+
+def gram_bytes(problem: CoefficientFormulation) -> int:
+    """Return about how much memory the search on a Gram matrix of all columns needs."""
+    return _MATRICES * 8 * problem.n_columns**2
+
+
+def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatArray]:
+    """Return what coordinate descent with local search finds, and its coefficients."""
+    problem = model.problem
+    solver = CoefficientCBCD(CBCDOptions())
+    limit = control.elapsed + _FIRST * (control.time_limit - control.elapsed)
+    inner = replace(control, time_limit=limit, trace=[], callback=None)
+    answer = solver.run(problem, solver.build(problem), inner)
+    control.interrupted = control.interrupted or inner.interrupted
+    assert answer.choice is not None
+    assert answer.beta is not None
+    b = model.coefficients(answer.choice, answer.beta)
+    control.report(model.value(b))
+    return replace(answer, termination=control.stop() or Termination.CONVERGED), b
+
+
+def nothing_helps(model: Regression, first: Answer) -> Answer:
+    """Return the answer where no column can lower the objective: the empty model is best."""
+    choice, beta = model.solution(np.zeros(model.n_columns))
+    return replace(
+        first,
+        choice=choice,
+        beta=beta,
+        local=True,
+        bound=model.constant,
+        bound_source=BoundSource.CLOSED_FORM,
+    )

@@ -1,0 +1,76 @@
+"""`relaxation` where coefficients are free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from formulations import CoefficientFormulation, Regression
+from formulations.rewritings.perspective import UnitFree
+from solvers._choices.swaps import CBCDOptions
+from solvers._coefficients.branching import CoefficientBranching, compile_branching
+from solvers._coefficients.cbcd import CoefficientCBCD, solve_linear
+from solvers._coefficients.exact import first_incumbent, gram_bytes, nothing_helps
+from solvers._core.base import Answer, Control, Solver
+from solvers._core.errors import InvalidOption
+from solvers._core.result import BoundSource, Termination
+
+if TYPE_CHECKING:
+    from solvers.relaxation import RelaxationOptions
+
+
+class CoefficientRelaxation(Solver[CoefficientFormulation]):
+    """The perspective relaxation by coordinate descent, on a split of the Gram matrix.
+
+    Part of the Gram matrix is moved into the perspective terms: the ridge first, and then
+    as much as raises the bound (`solvers._coefficients.splitting`). The relaxation is rounded and improved
+    by descent; the better of that and what coordinate descent finds is returned.
+    """
+
+    takes = CoefficientFormulation
+    summary = "own perspective relaxation, rounded and improved by descent"
+    method = "relaxation"
+    proof = "dual bound of the perspective relaxation"
+    options: RelaxationOptions
+
+    def __init__(self, options: RelaxationOptions) -> None:
+        super().__init__(options)
+        if options.form == "rows":
+            raise InvalidOption(
+                "form='rows' is for problems whose coefficients are fixed: with free ones the "
+                "relaxation works on the Gram matrix, form='gram'"
+            )
+
+    def prepare(self, problem: CoefficientFormulation) -> None:
+        """Compile the kernels."""
+        CoefficientCBCD(CBCDOptions()).prepare(problem)
+        compile_branching()
+
+    def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
+        """Return the memory of the Gram matrix and its copies."""
+        return gram_bytes(problem)
+
+    def build(self, problem: CoefficientFormulation) -> Regression:
+        """Compute the products of all columns."""
+        return Regression.of(problem)
+
+    def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
+        """Find an incumbent, relax, round."""
+        if problem.convex:
+            return solve_linear(model)
+        first, b = first_incumbent(model, control)
+        form = UnitFree.of(model)
+        if form is None:
+            return nothing_helps(model, first)
+        search = CoefficientBranching(form, b, control, tolerance=self.options.tolerance)
+        root = search.open()
+        choice, beta = model.solution(search.best)
+        return Answer(
+            control.stop() or Termination.CONVERGED,
+            choice=choice,
+            beta=beta,
+            local=first.local and search.objective >= model.value(b),
+            relaxed=model.point(form.coefficients(root.everywhere(form.n_columns))),
+            bound=search.bound,
+            bound_source=BoundSource.ENGINE,
+            extra={"form": "gram", "columns": len(root.others)},
+        )

@@ -1,0 +1,1 @@
+"""Other people's solvers, in a process of their own."""
