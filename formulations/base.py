@@ -25,7 +25,7 @@ class Formulation(PickledByFields, ABC):
 
     This is the one form of all problems (mathematics.md §6). The coefficient is fixed at 1
     (`ChoiceFormulation`) or free (`CoefficientFormulation`). A formulation is frozen. Its
-    *block view* (`rule`, with the loops of `formulations.kernels.blocks`) never expands the columns.
+    *block view* (`rule`, with the loops of `kernels.blocks`) never expands the columns.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Formulation(PickledByFields, ABC):
     @property
     @abstractmethod
     def rule(self) -> Any:
-        """Arrays of the block view: a NamedTuple with overloads in `formulations.kernels.blocks`."""
+        """Arrays of the block view: a NamedTuple with overloads in `kernels.blocks`."""
 
     @abstractmethod
     def zero(self) -> IntArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -20,31 +19,12 @@ from solvers._choices.columns import (
 )
 from solvers._choices.opening import Opening, compile_opening
 from solvers._coefficients.exact import CoefficientBranchAndBound
-from solvers._core.base import Answer, Control, Solver, require_bool, require_count
+from solvers._core.base import Answer, Control, Solver
+from solvers._core.options import BranchAndBoundOptions
 from solvers._core.result import BoundSource, Termination
 
 # Seconds between two entries of the trace when only the bound has moved.
 _REPORT_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class BranchAndBoundOptions:
-    """Options of `BranchAndBound`.
-
-    Attributes
-    ----------
-    presolve
-        Whether to drop choices that no better solution can have, before the search.
-    node_limit
-        Number of nodes after which the search ends, at least 1.
-    """
-
-    presolve: bool = True
-    node_limit: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        require_bool("presolve", self.presolve)
-        require_count("node_limit", self.node_limit, 1)
 
 
 class BranchAndBound(Solver[ChoiceFormulation]):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray, IntArray
 from formulations.errors import TooManyChoices
@@ -12,8 +10,9 @@ from solvers._choices.descent import Descent
 from solvers._choices.opening import Incumbent, compile_opening
 from solvers._choices.relaxed import Relaxed
 from solvers._coefficients.relaxation import CoefficientRelaxation
-from solvers._core.base import Answer, Control, Solver, require_one_of, require_positive
+from solvers._core.base import Answer, Control, Solver
 from solvers._core.errors import UnsupportedProblem
+from solvers._core.options import RelaxationOptions
 from solvers._core.result import Termination
 
 # What one row of a tree costs in a sweep, and one multiplication in a Gram matrix, in ns; and
@@ -21,27 +20,6 @@ from solvers._core.result import Termination
 _VISIT = 1.5
 _PRODUCT = 0.05
 _SWEEPS = 20
-
-
-@dataclass(frozen=True)
-class RelaxationOptions:
-    """Options of `Relaxation`.
-
-    Attributes
-    ----------
-    form
-        ``"rows"``: steps on the leaf codes. ``"gram"``: on the Gram matrix of all choices.
-        ``"auto"``: what is cheaper; ``extra["form"]`` says which it was.
-    tolerance
-        Relative gap to which the relaxation itself is solved, above 0.
-    """
-
-    form: str = "auto"
-    tolerance: float = 1e-7
-
-    def __post_init__(self) -> None:
-        require_one_of("form", self.form, ("auto", "rows", "gram"))
-        require_positive("tolerance", self.tolerance)
 
 
 class Relaxation(Solver[ChoiceFormulation]):

@@ -1,6 +1,6 @@
 """What is proven of a problem with free coefficients at a point.
 
-In the unit-free form of `formulations.rewritings.perspective`, let σ = v − G w° at any w°. By Taylor, and
+In the unit-free form of `rewritings.perspective`, let σ = v − G w° at any w°. By Taylor, and
 with any price μ ≥ 0 of a tree,
 
     f = 1 − w°ᵀ G w° − μ k + Σ_c ( λ_c w_c² − 2 σ_c w_c + (p_c + μ count_c) s_c )

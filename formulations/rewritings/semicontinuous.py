@@ -1,6 +1,6 @@
 """A problem with free coefficients as an integer program whose numbers all lie within ±1.
 
-With the dual prices of `formulations.rewritings.dual_prices`, a solution better than U is a sum of terms
+With the dual prices of `rewritings.dual_prices`, a solution better than U is a sum of terms
 that are all at least 0 and at most S = U − L. Divided by S, and with w_c = a_c s_c + h_c e_c,
 where the binary s_c tells whether column c is used:
 

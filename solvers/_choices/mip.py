@@ -60,7 +60,7 @@ class MIPSolver(Solver[ChoiceFormulation]):
     """Coordinate descent, relaxation, reduced-cost fixing, then an engine on what survives.
 
     The engine gets the problem centred at its relaxed point and divided by the gap that is
-    left (`formulations.rewritings.linearised`), starts at the incumbent, and is believed only as far as
+    left (`rewritings.linearised`), starts at the incumbent, and is believed only as far as
     its tolerances go: its solutions are evaluated anew from the data, and its bound is
     lowered by what its tolerances may have added.
     """

@@ -1,6 +1,6 @@
 """The relaxation of problems with free coefficients by a conic engine through cvxpy.
 
-The engine works on the unit-free form (`formulations.rewritings.perspective`), since its tolerances are
+The engine works on the unit-free form (`rewritings.perspective`), since its tolerances are
 absolute.
 """
 

@@ -17,7 +17,7 @@ from solvers._core.base import Answer, Control, Solver
 from solvers._core.result import BoundSource, Termination
 
 if TYPE_CHECKING:
-    from solvers.branch_and_bound import BranchAndBoundOptions
+    from solvers._core.options import BranchAndBoundOptions
 
 # Of the time that is left, this part may go to looking for the first incumbent.
 _FIRST = 0.3

@@ -53,7 +53,7 @@ class _Fit:
     def gains(self, curvature: float) -> tuple[FloatArray, FloatArray]:
         """Return (columns,) best coefficients of a step, and by how much each lowers its model.
 
-        With σ_c = ⟨r, P_c⟩ / κ + ⟨t_i, P_c⟩ the model of group i in `solvers._coefficients.thresholding` is
+        With σ_c = ⟨r, P_c⟩ / κ + ⟨t_i, P_c⟩ the model of group i in `thresholding` is
         least at b_c = σ_c / (‖P_c‖² + λ / κ), and below its value without the group by
         κ σ_c b_c / m − cost_c.
         """

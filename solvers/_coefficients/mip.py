@@ -1,6 +1,6 @@
 """What the engines of mixed-integer programming do on problems with free coefficients.
 
-As on the others (`solvers._choices.mip`): an incumbent, a relaxation, what is left after fixing, and
+As on the others (`_choices.mip`): an incumbent, a relaxation, what is left after fixing, and
 only the engine in a process of its own.
 """
 
@@ -29,7 +29,7 @@ from solvers._engines.pyomo_coefficients import Tightened, solve_outer, solve_qu
 class CoefficientMIP(Solver[CoefficientFormulation]):
     """Descent, the perspective relaxation, fixing, then an engine on what is left.
 
-    The engine gets a semicontinuous program (`formulations.rewritings.semicontinuous`) with ranges of the
+    The engine gets a semicontinuous program (`rewritings.semicontinuous`) with ranges of the
     coefficients that follow from the incumbent, from ``beta_bound``, or from both. Its sets of
     columns are refitted, and its bound is lowered by what its tolerances may have added.
 

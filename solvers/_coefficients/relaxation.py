@@ -15,14 +15,14 @@ from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination
 
 if TYPE_CHECKING:
-    from solvers.relaxation import RelaxationOptions
+    from solvers._core.options import RelaxationOptions
 
 
 class CoefficientRelaxation(Solver[CoefficientFormulation]):
     """The perspective relaxation by coordinate descent, on a split of the Gram matrix.
 
     Part of the Gram matrix is moved into the perspective terms: the ridge first, and then
-    as much as raises the bound (`solvers._coefficients.splitting`). The relaxation is rounded and improved
+    as much as raises the bound (`splitting`). The relaxation is rounded and improved
     by descent; the better of that and what coordinate descent finds is returned.
     """
 

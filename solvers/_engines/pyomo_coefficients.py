@@ -1,7 +1,7 @@
 # mypy: disable-error-code="import-untyped"
 """Semicontinuous integer programs through Pyomo, as they are solved in the engines' process.
 
-Everything is in the units of `formulations.rewritings.semicontinuous`: the incumbent has an objective of
+Everything is in the units of `rewritings.semicontinuous`: the incumbent has an objective of
 1, the bound at the dual prices one of 0. Variables x are s (columns) and then e (columns).
 """
 

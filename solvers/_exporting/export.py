@@ -75,7 +75,7 @@ def export_problem(
 
     The suffix decides. ``.mps`` and ``.lp``: a mixed-integer *linear* program with a binary
     for every choice of every tree and a variable for the product of each two, exact by
-    `formulations.rewritings.linearised`. ``.npz``: the matrices of the mixed-integer *quadratic* program,
+    `rewritings.linearised`. ``.npz``: the matrices of the mixed-integer *quadratic* program,
     without the products; to write that in cvxpy, say,
 
     >>> f = np.load("problem.npz")                                          # doctest: +SKIP

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="import-untyped"
-"""Explicit columns as a mixed-integer linear program in a file (`formulations.rewritings.linearised`)."""
+"""Explicit columns as a mixed-integer linear program in a file (`rewritings.linearised`)."""
 
 from __future__ import annotations
 
