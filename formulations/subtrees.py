@@ -14,7 +14,8 @@ from formulations.base import checked_point
 from formulations.choices import MOST_LISTED, ChoiceFormulation
 from formulations.errors import InvalidInput, TooManyChoices
 from formulations.kernels.subtree_lists import count_subtrees, subtrees_within
-from formulations.kernels.subtrees import SubtreeRule, all_gradients, largest_gain
+from formulations.kernels.subtree_relaxation import all_gradients
+from formulations.kernels.subtrees import SubtreeRule, largest_gain
 from formulations.rewritings.canonical import CanonicalForm
 from formulations.splits import Splits
 from formulations.weights import NodeWeights, node_weights

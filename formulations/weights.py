@@ -47,6 +47,8 @@ def layer_weights(data: PruningData, weights: LayerWeights) -> tuple[list[FloatA
         raise InvalidInput(
             f'weights must be "nodes", "depth" or one array per tree, not {weights!r}'
         )
+    if not isinstance(weights, Sequence | np.ndarray):
+        raise InvalidInput(f"weights must be a name or one array per tree, not {weights!r}")
     if len(weights) != data.n_trees:
         raise InvalidInput(
             f"weights must hold one array for each of the {data.n_trees} trees, got {len(weights)}"
@@ -109,6 +111,8 @@ def node_weights(data: PruningData, weights: NodeWeights) -> FloatArray:
         raise InvalidInput(
             f'weights must be "nodes", "leaves" or one array per tree, not {weights!r}'
         )
+    if not isinstance(weights, Sequence | np.ndarray):
+        raise InvalidInput(f"weights must be a name or one array per tree, not {weights!r}")
     if len(weights) != data.n_trees:
         raise InvalidInput(
             f"weights must hold one array for each of the {data.n_trees} trees, got {len(weights)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from typing import Any
 
@@ -178,6 +179,18 @@ def test_node_limit_and_callback_keep_incumbent_and_bound() -> None:
     assert called.termination is Termination.CALLBACK
     assert called.choice is not None
     assert called.bound <= full.objective
+
+
+def test_interruption_while_looking_for_an_incumbent_ends_the_search() -> None:
+    problem = Polishing(collinear_data(14), np.full(14, 3), rho=0, n_trees=5)
+    began = [signal.raise_signal]
+    result = solve(
+        problem,
+        "branch_and_bound",
+        callback=lambda entry: began and began.pop()(signal.SIGINT),
+    )
+    assert result.termination is Termination.INTERRUPTED
+    assert result.choice is not None
 
 
 def test_ridge_polishing_is_a_linear_system() -> None:

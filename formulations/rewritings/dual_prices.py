@@ -29,6 +29,9 @@ from formulations.rewritings.perspective import UnitFree
 # Relative to a known value: what rounding may add to a range.
 _MARGIN = 1e-9
 
+# What sums of terms of the size of the target may be off by, in units of the constant.
+_ROUNDING = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class DualPrices:
@@ -89,14 +92,15 @@ class DualPrices:
         """
         form = self.form
         w, h = form.least_squares()
-        above = value * (1.0 + _MARGIN) - (1.0 - float(form.vector @ w)) - form.cost
+        value = value * (1.0 + _MARGIN) + _ROUNDING
+        above = value - (1.0 - float(form.vector @ w)) - form.cost
         radius = np.full(form.n_columns, np.inf)
         known = np.isfinite(h)
         radius[known] = np.sqrt(np.maximum(above[known], 0.0) * h[known])
         middle = w[form.widest]
         low, high = middle - radius, middle + radius
         if form.ridge[0] > 0.0:
-            room = value * (1.0 + _MARGIN) - self.bound - self.used
+            room = value - self.bound - self.used
             radius = np.sqrt(np.maximum(room, 0.0) / form.ridge)
             middle = self.product / form.ridge
             low, high = np.maximum(low, middle - radius), np.minimum(high, middle + radius)

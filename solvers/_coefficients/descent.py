@@ -41,12 +41,14 @@ class CoefficientDescent(Descent):
     def run(self, control: Control) -> bool:
         """Sweep and refit to a fixed point; return False when stopped before that."""
         gain = np.inf
-        while gain > _COARSE * self.objective:
+        while gain > max(_COARSE * self.objective, self.problem.tolerance):
+            if control.stop() is not None:
+                return False
             before = self.objective
             self._visit(np.ones(len(self.state.beta), dtype=np.bool_), _COARSE * min(gain, before))
             gain = before - self.objective
         while True:
-            self._settle()
+            self._settle(control)
             depths = self.state.choice.copy()
             self._visit(np.ones(len(self.state.beta), dtype=np.bool_), 0.0)
             if np.array_equal(depths, self.state.choice):
@@ -55,10 +57,12 @@ class CoefficientDescent(Descent):
             if control.stop() is not None:
                 return False
 
-    def _settle(self) -> None:
+    def _settle(self, control: Control) -> None:
         """Refit, and sweep over the kept trees only, until no depth changes."""
         while True:
             self.refit()
+            if control.stop() is not None:
+                return
             depths = self.state.choice.copy()
             self._visit(self.state.beta != 0.0, 0.0)
             if np.array_equal(depths, self.state.choice):

@@ -85,10 +85,12 @@ def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatA
     """Return what coordinate descent with local search finds, and its coefficients."""
     problem = model.problem
     solver = CoefficientCBCD(CBCDOptions())
-    limit = control.elapsed + _FIRST * (control.time_limit - control.elapsed)
-    inner = replace(control, time_limit=limit, trace=[], callback=None)
-    answer = solver.run(problem, solver.build(problem), inner)
-    control.interrupted = control.interrupted or inner.interrupted
+    limit = control.time_limit
+    control.time_limit = control.elapsed + _FIRST * (limit - control.elapsed)
+    try:
+        answer = solver.run(problem, solver.build(problem), control)
+    finally:
+        control.time_limit = limit
     assert answer.choice is not None
     assert answer.beta is not None
     b = model.coefficients(answer.choice, answer.beta)

@@ -66,8 +66,6 @@ class CoefficientMIP(Solver[CoefficientFormulation]):
         if reason is not None:
             first.termination = reason
             return first
-        if problem.convex:
-            return first  # a linear system
         form = UnitFree.of(model)
         assert first.choice is not None
         assert first.beta is not None
@@ -77,6 +75,8 @@ class CoefficientMIP(Solver[CoefficientFormulation]):
             first.bound_source = BoundSource.EXHAUSTION
             first.termination = Termination.EXHAUSTED
             return first
+        if problem.convex:
+            return first  # a linear system
         search = CoefficientSearch(model, form, b, control, self._late)
         termination = Termination.GAP_REACHED
         if not search.finished:

@@ -81,8 +81,8 @@ class Control:
         return None
 
     def close_enough(self, objective: float, bound: float) -> bool:
-        """Return whether the gap asked for is reached."""
-        return objective - bound <= self.gap * max(abs(objective), 1e-12)
+        """Return whether the gap asked for is reached; relative, so that units do not matter."""
+        return objective - bound <= self.gap * abs(objective)
 
 
 @dataclass

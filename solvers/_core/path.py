@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from formulations import CoefficientFormulation, Formulation, Polishing
+from formulations import CoefficientFormulation, Formulation, InvalidInput, Polishing
 from solvers._core.base import Callback
 from solvers._core.path_values import path_values
 from solvers._core.pooling import pooled, with_later_bounds
 from solvers._core.result import Result, Termination
-from solvers._core.solve import solve
+from solvers._core.solve import checked_limit, solve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,7 +181,9 @@ def solve_path(
         When there are fewer trees than the path should use; it ends where all are used.
     """
     wanted = path_values(problem, over, values)
-    left = np.inf if time_limit is None else float(time_limit)
+    left = checked_limit(time_limit)
+    if not isinstance(pool, bool):
+        raise InvalidInput(f"pool must be True or False, not {pool!r}")
     results: list[Result] = []
     for value in wanted:
         # Along the path what was feasible before is feasible now.

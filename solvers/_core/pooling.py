@@ -112,7 +112,7 @@ def _judged(problem: Formulation, result: Result, gap: float) -> Result:
     if result.choice is None:
         known = result.bound > -np.inf
         return replace(result, guarantee=Guarantee.BOUND_ONLY if known else Guarantee.NONE)
-    close = max(gap * max(abs(result.objective), 1e-12), problem.tolerance)
+    close = max(gap * abs(result.objective), problem.tolerance)
     if result.objective - result.bound <= close:
         return replace(result, guarantee=Guarantee.OPTIMAL)
     return result

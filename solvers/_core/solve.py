@@ -72,7 +72,8 @@ def solve(
     verbose
         0 for silence; engines print at 1 and more.
     callback
-        Called with every `TraceEntry`; a true answer ends the run.
+        Called with every `TraceEntry`; a true answer ends the run. Solvers that run in a
+        process of their own (ecos, clarabel, mosek) do not call it.
     **options
         Options of the solver; they go before those in the label.
 
@@ -100,14 +101,14 @@ def solve(
     require_ready(name, solver_class(name), problem)
     warm_choice, warm_beta = _start(problem, warm_start)
     control = Control(
-        time_limit=_limit(time_limit),
+        time_limit=checked_limit(time_limit),
         gap=_at_least_zero("gap", gap),
         seed=_count("seed", seed, 0),
         threads=_count("threads", threads, 1),
         verbose=_count("verbose", verbose, 0),
         warm_start=warm_choice,
         warm_beta=warm_beta,
-        callback=callback,
+        callback=_callable(callback),
     )
     run = _run_beside if chosen.own_process else _run_here
     with _ctrl_c_stops(control):
@@ -309,7 +310,13 @@ def _start(
         raise InvalidInput(f"warm_start is not feasible: {error}") from None
 
 
-def _limit(given: float | None) -> float:
+def _callable(callback: Callback | None) -> Callback | None:
+    if callback is not None and not callable(callback):
+        raise InvalidInput(f"callback must be a function of a TraceEntry, not {callback!r}")
+    return callback
+
+
+def checked_limit(given: float | None) -> float:
     if given is None:
         return np.inf
     limit = _at_least_zero("time_limit", given)

@@ -65,6 +65,10 @@ def verify(problem: Formulation, result: Result) -> Verification:
     Verification
         What holds, and what is only claimed.
     """
+    if not isinstance(problem, Formulation):
+        raise InvalidInput(f"problem must be a formulation, not {type(problem).__name__}")
+    if not isinstance(result, Result):
+        raise InvalidInput(f"result must be a Result of solve, not {type(result).__name__}")
     claims: list[str] = []
     sound = True
     feasible: bool | None = None
