@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from formulations.arrays import BoolArray, FloatArray, IntArray
-from formulations.kernels.compiled import kernel
 from formulations.rewritings.perspective import UnitFree
+from solvers._coefficients.perspective_kernels import Terms, best_price, relax_coefficients
 
 # Sweeps of coordinate descent between two bounds, and at most.
 _SWEEPS = 25
 _MOST_SWEEPS = 2000
 
-# Descent ends when so many bounds in a row have not gained this part of what is missing.
+# Where descent has settled at so many prices in a row and none has gained this part of what
+# is missing, the price is good enough; likewise for rounds of alternation.
 _IDLE = 3
 _WORTH = 1e-3
+
+# Rounds of alternation at most; use does not fall below this, from where it could not rise.
+_ROUNDS = 30
+_LEAST_USE = 1e-10
+
+# Halvings of an interval when a price is sought.
+_HALVINGS = 50
 
 # Without a ridge, columns whose Gram matrix of diagonal 1 has a smaller least eigenvalue
 # depend on each other: then nothing of it can go into perspective terms.
@@ -193,7 +201,7 @@ class Part:
             found = self.bound_at(depth, b, residual)
             if best is None or found.bound > best.bound + _WORTH * (enough - best.bound):
                 idle = 0
-            else:
+            elif done:
                 idle += 1
             if best is None or found.bound > best.bound:
                 best = replace(found, b=b.copy())
@@ -202,6 +210,59 @@ class Part:
             price = found.tree_price if price == 0.0 else 0.5 * (price + found.tree_price)
         assert best is not None
         return best
+
+    def alternate(
+        self, matrix: FloatArray, depth: FloatArray, enough: float, stop: Callable[[], bool]
+    ) -> Bounded:
+        """Solve for coefficients and for their use in turn; return the best bound seen.
+
+        For given use z, b solves a linear system; for given b, z has a closed form. Each round
+        factors a matrix, but columns that depend on each other slow it down less than descent.
+
+        Parameters
+        ----------
+        matrix, depth
+            Q and the diagonal of Δ.
+        enough
+            A bound that ends it.
+        stop
+            Ends it after a round.
+        """
+        identity = np.eye(len(self.vector))
+        within = np.bincount(self.group)[self.group]
+        use = np.minimum(1.0, self.room / len(self.start)) / within
+        best: Bounded | None = None
+        idle = 0
+        for _ in range(_ROUNDS):
+            root = np.sqrt(use / depth)
+            factor = linalg.cho_factor(identity + root[:, None] * matrix * root)
+            b = root * linalg.cho_solve(factor, root * self.vector)
+            if self.nonnegative:
+                b = np.maximum(b, 0.0)
+            found = self.bound_at(depth, b, self.vector - matrix @ b)
+            gains = best is None or found.bound > best.bound + _WORTH * (enough - best.bound)
+            idle = 0 if gains else idle + 1
+            if best is None or found.bound > best.bound:
+                best = found
+            if best.bound >= enough or idle == _IDLE or stop():
+                break
+            use = np.maximum(self._use(depth, b, self._fitting_price(depth, b)), _LEAST_USE)
+        assert best is not None
+        return best
+
+    def _fitting_price(self, depth: FloatArray, b: FloatArray) -> float:
+        """Return the least price of a tree at which coefficients use no more than there is."""
+        if self.count @ self._use(depth, b, 0.0) <= self.room:
+            return 0.0
+        # No column is used more than |b| √(depth / price), as counts are at least 1.
+        low, high = 0.0, float(self.count @ (np.abs(b) * np.sqrt(depth)) / self.room) ** 2
+        for _ in range(_HALVINGS):
+            price = 0.5 * (low + high)
+            if self.count @ self._use(depth, b, price) > self.room:
+                low = price
+            else:
+                high = price
+        return high
 
     def _use(self, depth: FloatArray, b: FloatArray, price: float) -> FloatArray:
         paid = np.maximum(self.cost + price * self.count, 1e-300)

@@ -16,6 +16,13 @@ from formulations.kernels.compiled import kernel
 _SHRINK = 0.2
 _CENTRED = 5.0
 
+# Far from the central path, Newton's method creeps. After so many steps at the first parameter
+# it goes on at one so many times larger, where the path is near; at a later one it ends, for
+# then it is rounding that stops it.
+_PATIENCE = 12
+_CLIMB = 10.0
+_MOST_STEPS = 100
+
 
 @kernel
 def fill_curvature(
@@ -150,11 +157,12 @@ class Splitter:
     ) -> Split:
         """Follow the central path until the gap is below ``accuracy`` or a bound is enough."""
         best, best_value = split, self.bound(split)
-        for _ in range(100):
+        reached, steps = np.inf, 0
+        for _ in range(_MOST_STEPS):
             if stop():
                 break
-            moved, step, decrement = self._newton(split, mu)
-            split = moved
+            split, step, decrement = self._newton(split, mu)
+            steps += 1
             value = self.bound(split)
             if value > best_value:
                 best, best_value = split, value
@@ -163,9 +171,11 @@ class Splitter:
             if step > 0.5 and decrement < _CENTRED:
                 if self.degree * mu < accuracy:
                     break
-                mu *= _SHRINK
-            elif step == 0.0:
+                reached, mu, steps = mu, mu * _SHRINK, 0
+            elif step == 0.0 or (steps >= _PATIENCE and np.isfinite(reached)):
                 break
+            elif steps >= _PATIENCE:
+                mu, steps = mu * _CLIMB, 0
         return best
 
     def coefficients(self, split: Split) -> FloatArray:
