@@ -35,6 +35,9 @@ _SPLIT_TIME = 0.4
 # Where a new split begins: so much of the present one, the rest far inside.
 _KEPT = 0.7
 
+# The first gap aimed at, relative to the objective, from a split that is not known to be good.
+_FAR = 10.0
+
 # Rounding takes columns that are used at least this much.
 _ROUNDED_UP = 0.3
 
@@ -223,8 +226,13 @@ class CoefficientBranching:
         matrix[first, second] -= blocks
         matrix[second, first] = matrix[first, second]
         depth = blocks[first == second]
+        begin = node
+        if np.isinf(node.split_for) and not node.b.any():
+            stop = self.control.stop
+            found = part.alternate(matrix, depth, self._target, lambda: stop() is not None)
+            begin = replace(node, b=found.b, price=found.tree_price)
         return part.relax(
-            matrix, depth, node.b, node.price, self._accuracy * self._target, self._target
+            matrix, depth, begin.b, begin.price, self._accuracy * self._target, self._target
         )
 
     def _after(self, node: Node, found: Bounded) -> tuple[Node, BoolArray]:
@@ -246,7 +254,7 @@ class CoefficientBranching:
         latest = control.elapsed + _SPLIT_TIME * (control.time_limit - control.elapsed)
         split = splitter.run(
             splitter.start(begin, node.b, 0.1 * self._target),
-            self._target / splitter.degree,
+            (_FAR if np.isinf(node.split_for) else 1.0) * self._target / splitter.degree,
             0.03 * (self._target - node.bound),
             self._target - part.constant,
             lambda: control.stop() is not None or control.elapsed > latest,

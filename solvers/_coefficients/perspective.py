@@ -194,21 +194,21 @@ class Part:
         """
         b = b.copy()
         residual = self.vector - matrix @ b
-        start, best, idle = self.start, None, 0
+        start, idle = self.start, 0
+        best = replace(self.bound_at(depth, b, residual), b=b.copy())
         for _ in range(_MOST_SWEEPS // _SWEEPS):
             terms = Terms(start, depth, self.cost + price * self.count, self.nonnegative)
             done = relax_coefficients(terms, matrix, b, residual, _SWEEPS, accuracy)
             found = self.bound_at(depth, b, residual)
-            if best is None or found.bound > best.bound + _WORTH * (enough - best.bound):
+            if found.bound > best.bound + _WORTH * (enough - best.bound):
                 idle = 0
             elif done:
                 idle += 1
-            if best is None or found.bound > best.bound:
+            if found.bound > best.bound:
                 best = replace(found, b=b.copy())
             if best.bound >= enough or idle == _IDLE or (done and price == found.tree_price):
                 break
             price = found.tree_price if price == 0.0 else 0.5 * (price + found.tree_price)
-        assert best is not None
         return best
 
     def alternate(

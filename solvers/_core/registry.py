@@ -12,7 +12,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import solvers
-from formulations import CoefficientFormulation, Formulation
+from formulations import (
+    CoefficientFormulation,
+    Formulation,
+    JointPruning,
+    LayerPruning,
+    Polishing,
+    SubtreePruning,
+)
 from solvers._core.base import Solver
 from solvers._core.errors import (
     InvalidOption,
@@ -179,7 +186,11 @@ def predicted_memory(problem: Formulation, label: str) -> int | None:
 
 
 def capability_table() -> list[dict[str, str]]:
-    """Return one row a solver: name, method, proof, options, engines, whether it is ready."""
+    """Return one row a solver.
+
+    Name, method, the kinds of problems it takes, summary, proof, options, engines, and whether
+    it is ready.
+    """
     rows = []
     for name in solver_names():
         found = solver_class(name)
@@ -187,6 +198,7 @@ def capability_table() -> list[dict[str, str]]:
             {
                 "solver": name,
                 "method": found.method,
+                "problems": ", ".join(_kinds(found)),
                 "summary": found.summary,
                 "bound": found.proof,
                 "options": ", ".join(
@@ -197,6 +209,16 @@ def capability_table() -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def _kinds(found: type[Solver[Any]]) -> list[str]:
+    """Return the kinds of problems that a solver or its companion is written for."""
+    classes = [item for item in (found, found.for_coefficients) if item is not None]
+    return [
+        problem.kind
+        for problem in (LayerPruning, SubtreePruning, Polishing, JointPruning)
+        if any(issubclass(problem, item.takes) for item in classes)
+    ]
 
 
 def _status(found: type[Solver[Any]]) -> str:
