@@ -124,11 +124,11 @@ def test_any_point_of_any_split_is_a_bound(seed: int) -> None:
     blocks = np.zeros(len(splitter.first))
     blocks[splitter.diagonal] = 0.5 * depth
     b = np.random.default_rng(seed).normal(size=form.n_columns)
-    split = splitter.start(blocks, b, 0.1)
+    split = splitter.near(blocks, b, 0.0, 0.1)
     allowed = optimum / form.regression.constant + ROUNDING
     values = []
-    for mu in (1.0, 0.01, 1e-5):
-        split = splitter.run(split, mu / splitter.degree, mu, np.inf, lambda: False)
+    for gap in (1.0, 0.01, 1e-5):
+        split = splitter.run(split, gap, gap, np.inf, lambda: False)
         values.append(part.constant + splitter.bound(split))
     assert values == sorted(values)
     assert values[-1] <= allowed

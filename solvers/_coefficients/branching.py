@@ -35,8 +35,10 @@ _SPLIT_TIME = 0.4
 # Where a new split begins: so much of the present one, the rest far inside.
 _KEPT = 0.7
 
-# The first gap aimed at, relative to the objective, from a split that is not known to be good.
-_FAR = 10.0
+# The first gap aimed at, relative to the objective, from a split that is not known to be good;
+# and the last, relative to the gap of the node.
+_FAR = 30.0
+_SPLIT_ACCURACY = 0.03
 
 # Rounding takes columns that are used at least this much.
 _ROUNDED_UP = 0.3
@@ -193,11 +195,10 @@ class CoefficientBranching:
             self._close_leaf(node)
             return node
         part = self._whole.given(list(node.used), node.others)
-        if self._depth is None:
-            size = len(node.others)
-            bound = max(node.bound, part.least_squares())
-            node = replace(node, bound=bound, use=np.abs(part.vector))
-            return self._keep(node, np.ones(size, np.bool_))
+        node = replace(node, bound=max(node.bound, part.least_squares()))
+        if self._depth is None or self._is_done(node.bound) or self.control.stop() is not None:
+            node = replace(node, use=np.abs(part.vector))
+            return self._keep(node, np.ones(len(node.others), np.bool_))
         found = self._relaxed(part, node)
         node, kept = self._after(node, found)
         size = int(kept.sum())
@@ -252,10 +253,16 @@ class CoefficientBranching:
         begin = _KEPT * node.blocks[within] + 0.5 * (1.0 - _KEPT) * self._plain[within]
         control = self.control
         latest = control.elapsed + _SPLIT_TIME * (control.time_limit - control.elapsed)
+        gap = self._target
+        if np.isinf(node.split_for):
+            gap *= _FAR
+            start = splitter.far(begin, gap)
+        else:
+            start = splitter.near(begin, node.b, node.price, 0.1 * gap)
         split = splitter.run(
-            splitter.start(begin, node.b, 0.1 * self._target),
-            (_FAR if np.isinf(node.split_for) else 1.0) * self._target / splitter.degree,
-            0.03 * (self._target - node.bound),
+            start,
+            gap,
+            _SPLIT_ACCURACY * (self._target - node.bound),
             self._target - part.constant,
             lambda: control.stop() is not None or control.elapsed > latest,
         )
@@ -337,4 +344,4 @@ def compile_branching() -> None:
     part = Part(pair, 1.0, 0.5 * one, np.eye(2), 0.01 * one, one, pair, 1.0, False)
     split = Splitter(part.gram, part.vector, part.cost, part.count, part.group, part.room)
     found = part.relax(part.gram, 0.1 * one, 0.0 * one, 0.0, 0.1, np.inf)
-    split.run(split.start(0.1 * one, found.b, 1.0), 1.0, 1.0, np.inf, lambda: False)
+    split.run(split.near(0.1 * one, found.b, 0.0, 1.0), 1.0, 1.0, np.inf, lambda: False)

@@ -14,13 +14,13 @@ from formulations.kernels.compiled import kernel
 # The barrier's parameter falls by this factor once a Newton step is full and its squared length,
 # in the norm of the barrier, is below the other number.
 _SHRINK = 0.2
-_CENTRED = 5.0
+_CENTRED = 20.0
 
-# Far from the central path, Newton's method creeps. After so many steps at the first parameter
-# it goes on at one so many times larger, where the path is near; at a later one it ends, for
-# then it is rounding that stops it.
+# Off the central path, Newton's method creeps. After so many steps at the first parameter it
+# starts again from a point that is near the path for one so many times larger; at a later
+# parameter it ends, for then it is rounding that stops it.
 _PATIENCE = 12
-_CLIMB = 10.0
+_FAR = 30.0
 _MOST_STEPS = 100
 
 
@@ -131,51 +131,61 @@ class Splitter:
         factor = self._factor(split)
         return -np.inf if factor is None else self._value(self._solution(factor, split), split)
 
-    def start(self, blocks: FloatArray, b: FloatArray, scale: float) -> Split:
-        """Return an interior point with given blocks, for coefficients b near the best.
+    def far(self, blocks: FloatArray, gap: float) -> Split:
+        """Return an interior point with given blocks, near the central path if ``gap`` is large."""
+        price = gap / self.n_groups
+        return Split(
+            blocks.copy(),
+            np.zeros(len(self.vector)),
+            np.full(self.n_groups, price),
+            price if self.limited else 0.0,
+        )
+
+    def near(self, blocks: FloatArray, b: FloatArray, tree_price: float, gap: float) -> Split:
+        """Return an interior point with given blocks that fits coefficients and a price ν."""
+        residual = self.vector - self._matrix(blocks) @ b
+        unit = gap / self.n_groups
+        tree_price = tree_price + unit if self.limited else 0.0
+        needed = residual**2 / blocks[self.diagonal] - self.cost - tree_price * self.count
+        price = np.full(self.n_groups, unit)
+        np.maximum.at(price, self.group, 1.05 * needed + unit)
+        return Split(blocks.copy(), residual, price, tree_price)
+
+    def run(
+        self, split: Split, gap: float, accuracy: float, enough: float, stop: Callable[[], bool]
+    ) -> Split:
+        """Follow the central path; return the best point on the way.
 
         Parameters
         ----------
-        scale
-            By how much the value may be below that of b.
+        split
+            Where to start.
+        gap, accuracy
+            The gap of the first point aimed at, and of the last.
+        enough
+            A value that ends it.
+        stop
+            Ends it after a step.
         """
-        residual = self.vector - self._matrix(blocks) @ b
-        depth = blocks[self.diagonal]
-        needed = residual**2 / depth - self.cost
-        unit = scale / self.n_groups
-        price = np.full(self.n_groups, unit)
-        np.maximum.at(price, self.group, 1.05 * needed + unit)
-        return Split(blocks.copy(), residual, price, unit if self.limited else 0.0)
-
-    def run(
-        self,
-        split: Split,
-        mu: float,
-        accuracy: float,
-        enough: float,
-        stop: Callable[[], bool],
-    ) -> Split:
-        """Follow the central path until the gap is below ``accuracy`` or a bound is enough."""
         best, best_value = split, self.bound(split)
-        reached, steps = np.inf, 0
+        mu, steps, settled, again = gap / self.degree, 0, False, False
         for _ in range(_MOST_STEPS):
-            if stop():
+            if stop() or best_value >= enough:
                 break
             split, step, decrement = self._newton(split, mu)
             steps += 1
             value = self.bound(split)
             if value > best_value:
                 best, best_value = split, value
-            if best_value >= enough:
-                break
             if step > 0.5 and decrement < _CENTRED:
                 if self.degree * mu < accuracy:
                     break
-                reached, mu, steps = mu, mu * _SHRINK, 0
-            elif step == 0.0 or (steps >= _PATIENCE and np.isfinite(reached)):
-                break
-            elif steps >= _PATIENCE:
-                mu, steps = mu * _CLIMB, 0
+                mu, steps, settled = mu * _SHRINK, 0, True
+            elif step == 0.0 or steps >= _PATIENCE:
+                if settled or again:
+                    break
+                mu, steps, again = _FAR * gap / self.degree, 0, True
+                split = self.far(best.blocks, _FAR * gap)
         return best
 
     def coefficients(self, split: Split) -> FloatArray:
