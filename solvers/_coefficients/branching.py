@@ -250,14 +250,15 @@ class CoefficientBranching:
             return node, everything
         self.splits += 1
         splitter = Splitter(part.gram, part.vector, part.cost, part.count, part.group, part.room)
-        begin = _KEPT * node.blocks[within] + 0.5 * (1.0 - _KEPT) * self._plain[within]
+        inside = 0.5 * self._plain[within]
         control = self.control
         latest = control.elapsed + _SPLIT_TIME * (control.time_limit - control.elapsed)
         gap = self._target
         if np.isinf(node.split_for):
             gap *= _FAR
-            start = splitter.far(begin, gap)
+            start = splitter.far(inside, gap)
         else:
+            begin = _KEPT * node.blocks[within] + (1.0 - _KEPT) * inside
             start = splitter.near(begin, node.b, node.price, 0.1 * gap)
         split = splitter.run(
             start,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from formulations.arrays import BoolArray, FloatArray, IntArray
+from formulations.arrays import FloatArray, IntArray
 from formulations.kernels.compiled import kernel
 
 # The barrier's parameter falls by this factor once a Newton step is full and its squared length,
@@ -330,9 +330,3 @@ def pairs_of(group: IntArray) -> tuple[IntArray, IntArray]:
     first = [np.full(i - int(s) + 1, i) for i, s in enumerate(starts)]
     second = [np.arange(int(s), i + 1) for i, s in enumerate(starts)]
     return np.concatenate(first), np.concatenate(second)
-
-
-def pairs_among(group: IntArray, kept: BoolArray) -> BoolArray:
-    """Return (pairs,) which entries are between kept columns."""
-    first, second = pairs_of(group)
-    return np.asarray(kept[first] & kept[second])
