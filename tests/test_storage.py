@@ -165,7 +165,7 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "alpha as text": (with_header(parameters={"alpha": "1", "weights": "depth"}), "alpha must be"),
     "weights by number": (
         with_header(parameters={"alpha": 1.0, "weights": 3}),
-        "parameters do not make a problem",
+        "weights must be a name or one array per tree, not 3",
     ),
     "weights by name": (
         with_header(parameters={"alpha": 1.0, "weights": "nodes"}),

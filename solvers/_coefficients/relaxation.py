@@ -71,6 +71,6 @@ class CoefficientRelaxation(Solver[CoefficientFormulation]):
             local=first.local and search.objective >= model.value(b),
             relaxed=model.point(form.coefficients(root.everywhere(form.n_columns))),
             bound=search.bound,
-            bound_source=BoundSource.ENGINE,
+            bound_source=BoundSource.SPLIT,
             extra={"form": "gram", "columns": len(root.others)},
         )

@@ -52,13 +52,15 @@ class BoundSource(StrEnum):
     """Where a bound comes from, and so how far it can be trusted.
 
     FRANK_WOLFE, DUAL: recomputed by the formulation at `Result.relaxed`, for problems with
-    fixed and with free coefficients. CLOSED_FORM: a linear system was solved. EXHAUSTION: the
+    fixed and with free coefficients. SPLIT: the perspective bound of a split Gram matrix, at
+    the solver's own dual point. CLOSED_FORM: a linear system was solved. EXHAUSTION: the
     solver has covered every choice. ENGINE: an engine says so; what its tolerances may have
     added is taken off. NONE: there is no bound.
     """
 
     FRANK_WOLFE = "frank_wolfe"
     DUAL = "dual"
+    SPLIT = "split"
     CLOSED_FORM = "closed_form"
     EXHAUSTION = "exhaustion"
     ENGINE = "engine"

@@ -113,6 +113,7 @@ def verify(problem: Formulation, result: Result) -> Verification:
     else:
         reason = {
             BoundSource.EXHAUSTION: "rests on the solver's enumeration",
+            BoundSource.SPLIT: "rests on the solver's split of the Gram matrix",
             BoundSource.CLOSED_FORM: "rests on a linear system",
             BoundSource.ENGINE: "is the engine's claim",
         }.get(result.bound_source, "is the solver's claim")
