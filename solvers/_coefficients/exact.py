@@ -26,18 +26,10 @@ _FIRST = 0.3
 _MATRICES = 8
 
 
-class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
-    """Best-first search on the columns, with perspective bounds from a split Gram matrix.
-
-    The incumbent is that of coordinate descent with local search, and of rounding and descent
-    at the nodes. ``presolve=False`` leaves the Gram matrix whole but for the ridge.
-    """
+class GramSolver(Solver[CoefficientFormulation]):
+    """What works on the Gram matrix of all columns, from an incumbent of coordinate descent."""
 
     takes = CoefficientFormulation
-    summary = "exact: best-first branch and bound on own relaxations"
-    method = "exact"
-    proof = "exhaustion, by perspective bounds at the nodes"
-    options: BranchAndBoundOptions
 
     def prepare(self, problem: CoefficientFormulation) -> None:
         """Compile the kernels."""
@@ -46,11 +38,24 @@ class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
 
     def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
         """Return the memory of the Gram matrix and its copies."""
-        return gram_bytes(problem)
+        return _MATRICES * 8 * problem.n_columns**2
 
     def build(self, problem: CoefficientFormulation) -> Regression:
         """Compute the products of all columns."""
         return Regression.of(problem)
+
+
+class CoefficientBranchAndBound(GramSolver):
+    """Best-first search on the columns, with perspective bounds from a split Gram matrix.
+
+    The incumbent is that of coordinate descent with local search, and of rounding and descent
+    at the nodes. ``presolve=False`` leaves the Gram matrix whole but for the ridge.
+    """
+
+    summary = "exact: best-first branch and bound on own relaxations"
+    method = "exact"
+    proof = "exhaustion, by perspective bounds at the nodes"
+    options: BranchAndBoundOptions
 
     def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
         """Find an incumbent, bound the root, drop what cannot be better, search."""
@@ -74,11 +79,6 @@ class CoefficientBranchAndBound(Solver[CoefficientFormulation]):
             bound_source=BoundSource.EXHAUSTION,
             extra={"nodes": search.nodes, "columns": left, "splits": search.splits},
         )
-
-
-def gram_bytes(problem: CoefficientFormulation) -> int:
-    """Return about how much memory the search on a Gram matrix of all columns needs."""
-    return _MATRICES * 8 * problem.n_columns**2
 
 
 def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatArray]:

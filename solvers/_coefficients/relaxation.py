@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from formulations import CoefficientFormulation, Regression
 from formulations.rewritings.perspective import UnitFree
-from solvers._choices.swaps import CBCDOptions
-from solvers._coefficients.branching import CoefficientBranching, compile_branching
-from solvers._coefficients.cbcd import CoefficientCBCD, solve_linear
-from solvers._coefficients.exact import first_incumbent, gram_bytes, nothing_helps
-from solvers._core.base import Answer, Control, Solver
+from solvers._coefficients.branching import CoefficientBranching
+from solvers._coefficients.cbcd import solve_linear
+from solvers._coefficients.exact import GramSolver, first_incumbent, nothing_helps
+from solvers._core.base import Answer, Control
 from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from solvers._core.options import RelaxationOptions
 
 
-class CoefficientRelaxation(Solver[CoefficientFormulation]):
+class CoefficientRelaxation(GramSolver):
     """The perspective relaxation by coordinate descent, on a split of the Gram matrix.
 
     Part of the Gram matrix is moved into the perspective terms: the ridge first, and then
@@ -26,7 +25,6 @@ class CoefficientRelaxation(Solver[CoefficientFormulation]):
     by descent; the better of that and what coordinate descent finds is returned.
     """
 
-    takes = CoefficientFormulation
     summary = "own perspective relaxation, rounded and improved by descent"
     method = "relaxation"
     proof = "dual bound of the perspective relaxation"
@@ -39,19 +37,6 @@ class CoefficientRelaxation(Solver[CoefficientFormulation]):
                 "form='rows' is for problems whose coefficients are fixed: with free ones the "
                 "relaxation works on the Gram matrix, form='gram'"
             )
-
-    def prepare(self, problem: CoefficientFormulation) -> None:
-        """Compile the kernels."""
-        CoefficientCBCD(CBCDOptions()).prepare(problem)
-        compile_branching()
-
-    def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
-        """Return the memory of the Gram matrix and its copies."""
-        return gram_bytes(problem)
-
-    def build(self, problem: CoefficientFormulation) -> Regression:
-        """Compute the products of all columns."""
-        return Regression.of(problem)
 
     def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
         """Find an incumbent, relax, round."""
