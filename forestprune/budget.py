@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from formulations import Formulation, InvalidInput, PruningData
 from formulations.arrays import non_negative_number
-from solvers import Result, Termination
+from solvers import Guarantee, Result, Termination
 
 # α rises and falls by this factor until one model meets the limit and the next does not.
 _STEP = 10.0
@@ -18,6 +19,9 @@ _MOST_STEPS = 9
 # Ratio of two values of α that are not told apart, and the part of the limit that is enough.
 _SAME = 1.001
 _ENOUGH = 0.999
+
+# Relative gap that a rough solution may have.
+_ANY_GAP = 1e9
 
 _ENDED = (Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.CALLBACK)
 
@@ -28,6 +32,9 @@ class BudgetSearch:
     As α rises the optimum gets smaller, in steps: sizes between two steps belong to no α. So
     what is found may have fewer nodes than allowed. It is a solution for its own α, and what
     is proven of it is proven there. The search ends within 0.1 % of the limit.
+
+    Where the limit lies is found with rough solutions, for which any gap is good enough; only
+    from there on is it solved as asked.
 
     Parameters
     ----------
@@ -63,6 +70,7 @@ class BudgetSearch:
         limit = self._options.pop("time_limit", 60.0)
         self._left = np.inf if limit is None else non_negative_number("time_limit", limit)
         self._ended = False
+        self._rough: Result | None = None
 
     def run(self) -> tuple[float, Result]:
         """Search; return α in units of y² and the result there.
@@ -75,7 +83,7 @@ class BudgetSearch:
         if self.max_nodes >= _all_nodes(self.problem.data):
             self._fits(0.0)
         else:
-            self._bisect()
+            self._search()
         if self.result is None:
             raise InvalidInput(
                 f"max_nodes={self.max_nodes} is not met by raising alpha: "
@@ -83,33 +91,72 @@ class BudgetSearch:
             )
         return self.alpha, self.result
 
-    def _bisect(self) -> None:
+    def _search(self) -> None:
+        found = self._bracket()
+        if found is None:
+            return
+        low, high = self._narrow(*found, rough=True)
+        rough = (self.alpha, self.result, self.nodes)
+        self._forget()
+        step = _SAME
+        for _ in range(_MOST_STEPS):
+            if self._ended or self._fits(high):
+                break
+            low, high, step = high, high * step, step**2
+        if self.result is not None:
+            self._narrow(low, high, rough=False)
+        elif rough[1] is not None:
+            # No solution as asked meets the limit, or there was no time for one. What there is
+            # has been called optimal at any gap.
+            self.alpha, _, self.nodes = rough
+            self.result = replace(rough[1], guarantee=Guarantee.FEASIBLE)
+
+    def _forget(self) -> None:
+        """Start anew, from the rough solution."""
+        self.alpha, self.result, self.nodes = np.inf, None, -1
+
+    def _bracket(self) -> tuple[float, float] | None:
+        """Return an α too small for the limit and one that meets it, roughly solved.
+
+        None when there is no such pair; then the result is what there is.
+        """
         top = high = self.problem.alpha_max()
         for _ in range(_MOST_STEPS):
-            if self._fits(high) or self._ended:
+            if self._fits(high, rough=True) or self._ended:
                 break
             high *= _STEP
-        if self.result is None or high == 0.0 or self.max_nodes < smallest_tree(self.problem.data):
-            return
+        if self.result is None:
+            return None
+        if high == 0.0 or self.max_nodes < smallest_tree(self.problem.data):
+            self._fits(high)
+            return None
         low = high / _STEP
-        while not self._ended and self._fits(low):
+        while not self._ended and self._fits(low, rough=True):
             if low == 0.0:
-                return
+                self._fits(low)
+                return None
             high, low = low, low / _STEP if low * _STEP**_MOST_STEPS > top else 0.0
+        return low, high
+
+    def _narrow(self, low: float, high: float, rough: bool) -> tuple[float, float]:
+        """Bisect between an α too small for the limit and one that meets it."""
         # Models between the smallest α tried and 0 hardly differ from that of 0.
         enough = _ENOUGH * self.max_nodes
         while not self._ended and self.nodes < enough and 0.0 < _SAME * low < high:
             middle = float(np.sqrt(low * high))
-            if self._fits(middle):
+            if self._fits(middle, rough):
                 high = middle
             else:
                 low = middle
+        return low, high
 
-    def _fits(self, alpha: float) -> bool:
+    def _fits(self, alpha: float, rough: bool = False) -> bool:
         """Solve at an α; return whether the limit is met, and keep the largest such model."""
         problem = self.problem.with_alpha(alpha)
+        options = self._options | ({"gap": _ANY_GAP} if rough else {})
         limit = None if np.isinf(self._left) else self._left
-        result = self._solve(problem, time_limit=limit, warm_start=self.result, **self._options)
+        start = self.result or self._rough
+        result = self._solve(problem, time_limit=limit, warm_start=start, **options)
         self._left -= result.build_seconds + result.solve_seconds
         self._ended = self._left <= 0.0 or result.termination in _ENDED
         assert result.choice is not None
@@ -118,6 +165,7 @@ class BudgetSearch:
         fits = nodes <= self.max_nodes
         if fits and (nodes, -alpha) > (self.nodes, -self.alpha):
             self.alpha, self.result, self.nodes = alpha, result, nodes
+            self._rough = result if rough else self._rough
         return fits
 
 

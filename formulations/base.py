@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from formulations.arrays import FloatArray, IntArray, PickledByFields, finite_floats
+from formulations.arrays import BoolArray, FloatArray, IntArray, PickledByFields, finite_floats
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 from formulations.kernels import blocks
@@ -104,8 +104,11 @@ class Formulation(PickledByFields, ABC):
     def kept_trees(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> int:
         """Return the number of trees that keep more than their root, with a coefficient."""
         checked = self.checked(choice)
-        kept = np.logical_or.reduceat(checked > 0, self.rule.choice_start[:-1])
-        return int((kept & (self.checked_beta(checked, beta) != 0.0)).sum())
+        return int((self.keeps(checked) & (self.checked_beta(checked, beta) != 0.0)).sum())
+
+    def keeps(self, choice: IntArray) -> BoolArray:
+        """Return (n,) whether a feasible choice keeps more than the root of each tree."""
+        return np.logical_or.reduceat(choice > 0, self.rule.choice_start[:-1])
 
     def leaf_values(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> FloatArray:
         """Return what each leaf of each tree predicts at a choice, (leaves, q)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from formulations.arrays import FloatArray, IntArray, finite_floats, frozen
+from formulations.arrays import BoolArray, FloatArray, IntArray, finite_floats, frozen
 from formulations.base import Formulation, checked_point, nodes_to_depth
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
@@ -22,7 +23,32 @@ _SHORT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class CoefficientFormulation(Formulation):
+class FreeFormulation(Formulation):
+    """A problem in which every tree has a coefficient of its own, 0 for a removed one."""
+
+    @property
+    def most_trees(self) -> int | None:
+        """Number of trees that may be used, or None for any number."""
+        return None
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether coefficients must not be negative."""
+        return False
+
+    @property
+    def centred(self) -> bool:
+        """Whether there is an intercept, so that all columns and the target are centred."""
+        return False
+
+    @property
+    def convex(self) -> bool:
+        """Whether all columns may be used at no price, so that a linear system solves it."""
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientFormulation(FreeFormulation):
     """A problem in which every tree may take one of its columns, with a coefficient.
 
         minimise  (1/m) ( ‖ r0 − Σ_i β_i P_i,k_i ‖² + λ ‖β‖² ) + Σ_{i: β_i ≠ 0} cost_i(k_i)
@@ -40,14 +66,9 @@ class CoefficientFormulation(Formulation):
         """The columns, their costs and λ."""
 
     @property
-    def most_trees(self) -> int | None:
-        """Number of trees that may be used, or None for any number."""
-        return None
-
-    @property
-    def centred(self) -> bool:
-        """Whether there is an intercept, so that all columns and the target are centred."""
-        return False
+    def nonnegative(self) -> bool:
+        """Whether coefficients must not be negative."""
+        return self.rule.nonnegative
 
     @property
     def convex(self) -> bool:
@@ -75,14 +96,7 @@ class CoefficientFormulation(Formulation):
             When they are missing, have another shape, are not finite, are negative where
             that is not allowed, are not 0 for a tree of depth 0, or are too many.
         """
-        if beta is None:
-            raise InvalidInput("beta is needed: the coefficients are part of the solution")
-        given = finite_floats("beta", beta)
-        if given.shape != (self.data.n_trees,):
-            raise InvalidInput(f"beta must have shape ({self.data.n_trees},), got {given.shape}")
-        if np.any(given[choice == 0] != 0.0):
-            i = int(np.flatnonzero((choice == 0) & (given != 0.0))[0])
-            raise InvalidInput(f"beta[{i}] must be 0: the choice removes tree {i}")
+        given = checked_coefficients(beta, choice == 0)
         if self.rule.nonnegative and given.min() < 0.0:
             raise InvalidInput(f"beta must not be negative; found {given.min():g}")
         used = int((given != 0.0).sum())
@@ -160,24 +174,12 @@ class CoefficientFormulation(Formulation):
         column_products(self.rule, self.data.trees, residual, products)
         if self.rule.nonnegative:
             products = np.maximum(products, 0.0)
-        weight = self.data.total_weight
-        square = squared_norm(self.data.trees, residual)
-        along = float((residual * self.data.target).sum())
-        shares = products**2 / (ridge * weight)
-
-        def bound(scale: float) -> float:
-            gains = _largest_gains(self, scale * scale * shares - self.rule.cost)
-            return (2.0 * scale * along - scale * scale * square) / weight - gains
-
-        if along <= 0.0 or square == 0.0:
-            return 0.0
-        best = minimize_scalar(
-            lambda scale: -bound(scale),
-            bounds=(0.0, along / square),
-            method="bounded",
-            options={"xatol": 1e-9 * along / square},
-        ).x
-        return max(bound(float(best)), bound(1.0), 0.0)
+        shares = products**2 / (ridge * self.data.total_weight)
+        return best_dual_bound(
+            self.data,
+            residual,
+            lambda square: _largest_gains(self, square * shares - self.rule.cost),
+        )
 
     def kept_nodes(self, choice: npt.ArrayLike, beta: npt.ArrayLike | None = None) -> int:
         """Return the number of nodes of the trees with a coefficient, roots counted.
@@ -203,8 +205,71 @@ class CoefficientFormulation(Formulation):
 def lengths(data: PruningData, prefixes: IntArray) -> FloatArray:
     """Return ‖P‖² of some prefixes, 0 where it is but rounding."""
     squares = data.prefix_squares[prefixes]
-    longest = float(squares.max(initial=0.0))
-    return np.asarray(frozen(np.where(squares > _SHORT**2 * longest, squares, 0.0)))
+    return np.asarray(frozen(np.where(squares > rounding_length(squares), squares, 0.0)))
+
+
+def rounding_length(squares: FloatArray) -> float:
+    """Return the ‖P‖² up to which a column is but rounding beside columns of these ‖P‖²."""
+    return _SHORT**2 * float(squares.max(initial=0.0))
+
+
+def checked_coefficients(beta: npt.ArrayLike | None, removed: BoolArray) -> FloatArray:
+    """Return coefficients as (n,) floats.
+
+    Parameters
+    ----------
+    beta
+        What was given.
+    removed
+        (n,) which trees the choice removes.
+
+    Raises
+    ------
+    InvalidInput
+        When they are missing, have another shape, are not finite, or not 0 for a tree that
+        is removed.
+    """
+    if beta is None:
+        raise InvalidInput("beta is needed: the coefficients are part of the solution")
+    given = finite_floats("beta", beta)
+    if given.shape != removed.shape:
+        raise InvalidInput(f"beta must have shape ({len(removed)},), got {given.shape}")
+    wrong = np.flatnonzero(removed & (given != 0.0))
+    if len(wrong):
+        raise InvalidInput(f"beta[{wrong[0]}] must be 0: the choice removes tree {wrong[0]}")
+    return given
+
+
+def best_dual_bound(
+    data: PruningData, residual: FloatArray, gains: Callable[[float], float]
+) -> float:
+    """Return the largest dual bound L(u) over the multiples u of a residual, at least 0.
+
+    Parameters
+    ----------
+    data
+        What the problem is built on.
+    residual
+        (m, q), multiplied by the row weights.
+    gains
+        Called with the square of the multiple; the sum over blocks of what is gained at most.
+    """
+    weight = data.total_weight
+    square = squared_norm(data.trees, residual)
+    along = float((residual * data.target).sum())
+    if along <= 0.0 or square == 0.0:
+        return 0.0
+
+    def bound(scale: float) -> float:
+        return (2.0 * scale * along - scale * scale * square) / weight - gains(scale * scale)
+
+    best = minimize_scalar(
+        lambda scale: -bound(scale),
+        bounds=(0.0, along / square),
+        method="bounded",
+        options={"xatol": 1e-9 * along / square},
+    ).x
+    return max(bound(float(best)), bound(1.0), 0.0)
 
 
 def _largest_gains(problem: CoefficientFormulation, gains: FloatArray) -> float:

@@ -15,10 +15,10 @@ from formulations.choices import MOST_LISTED, ChoiceFormulation
 from formulations.errors import InvalidInput, TooManyChoices
 from formulations.kernels.subtree_lists import count_subtrees, subtrees_within
 from formulations.kernels.subtree_relaxation import all_gradients
-from formulations.kernels.subtrees import SubtreeRule, largest_gain
+from formulations.kernels.subtrees import SubtreeRule, are_subtrees, largest_gain
 from formulations.rewritings.canonical import CanonicalForm
 from formulations.splits import Splits
-from formulations.weights import NodeWeights, node_weights
+from formulations.weights import NodeWeights, largest_ratio_by_prices, node_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,9 +96,13 @@ class SubtreePruning(ChoiceFormulation):
             raise InvalidInput(
                 f"choice must hold one mark for each of the {nodes} nodes, got shape {marks.shape}"
             )
-        if marks.dtype.kind not in "iub" or np.any((marks != 0) & (marks != 1)):
+        if marks.dtype.kind not in "iub":
             raise InvalidInput("choice must hold 0 or 1, or booleans")
         kept = marks.astype(np.int64)
+        if are_subtrees(self.data.trees, kept):
+            return kept
+        if np.any((marks != 0) & (marks != 1)):
+            raise InvalidInput("choice must hold 0 or 1, or booleans")
         made = kept[self._splits.first_child]
         expected = self._splits.kept_by(made > 0)
         orphan = np.flatnonzero(made > kept[self._splits.node])
@@ -249,14 +253,11 @@ class SubtreePruning(ChoiceFormulation):
         )
 
     def _largest_ratio(self, linear: bool) -> float:
-        """Dinkelbach's iteration: the price rises to the ratio of what is best at the price."""
         weighted = self.data.row_weight[:, None] * self.data.target
-        rule, price = self._rule_at(1.0), 0.0
-        while True:
-            _, gain, share = largest_gain(rule, self.data.trees, weighted, price, linear)
-            if share <= 0.0 or gain <= price * share * (1.0 + 1e-12):
-                return price
-            price = gain / share
+        rule = self._rule_at(1.0)
+        return largest_ratio_by_prices(
+            lambda price: largest_gain(rule, self.data.trees, weighted, price, linear)[1:]
+        )
 
     @property
     def _splits(self) -> Splits:

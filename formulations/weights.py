@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,26 @@ def largest_ratio(gain: FloatArray, share: FloatArray) -> float:
     """
     priced = share > 0.0
     return max(float((gain[priced] / share[priced]).max(initial=0.0)), 0.0)
+
+
+def largest_ratio_by_prices(best: Callable[[float], tuple[float, float]]) -> float:
+    """Return the largest gain per share over choices that are too many to list.
+
+    Dinkelbach's iteration: the price of a share rises to the ratio of what is best at the
+    price, until nothing is worth more.
+
+    Parameters
+    ----------
+    best
+        Called with a price; gain and share of the choice of largest gain − price · share,
+        zeros when none is above 0.
+    """
+    price = 0.0
+    while True:
+        gain, share = best(price)
+        if share <= 0.0 or gain <= price * share * (1.0 + 1e-12):
+            return price
+        price = gain / share
 
 
 def node_weights(data: PruningData, weights: NodeWeights) -> FloatArray:

@@ -7,10 +7,16 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from conftest import TINY
+from conftest import SUBTREES, TINY
 from scipy.optimize import nnls
 
-from forestprune import InvalidInput, JointPruning, Polishing, PruningData
+from forestprune import (
+    InvalidInput,
+    JointPruning,
+    JointSubtreePruning,
+    Polishing,
+    PruningData,
+)
 
 VARIANTS: dict[str, Callable[[PruningData, float], Any]] = {
     "joint": lambda data, unit: JointPruning(data, 0.3 * unit, 0.5, weights="depth"),
@@ -30,13 +36,51 @@ VARIANTS: dict[str, Callable[[PruningData, float], Any]] = {
     ),
 }
 
+SUBTREE_VARIANTS: dict[str, Callable[[PruningData, float], Any]] = {
+    "subtrees": lambda data, unit: JointSubtreePruning(data, 0.1 * unit, 0.1),
+    "subtrees_counted": lambda data, unit: JointSubtreePruning(
+        data, 0.1 * unit, 0.05 * unit, rho=0, ridge=0.1
+    ),
+    "subtrees_without_ridge": lambda data, unit: JointSubtreePruning(
+        data, 0.05 * unit, 0.02 * unit, rho=0
+    ),
+}
+
+SUBTREE_DATA = ("subtrees_outputs", "subtrees_ties", "subtrees_duplicates", "subtrees_few_rows")
+
 DATA = ("random", "weighted_outputs", "duplicates", "few_rows", "collinear", "some_single_leaves")
 
 
 def make_free(data: str, variant: str) -> Any:
     """Return a problem on the data of one of the tiny problems."""
-    given = TINY[data]().data
-    return VARIANTS[variant](given, given.target_square)
+    given = (SUBTREES if variant in SUBTREE_VARIANTS else TINY)[data]().data
+    return (VARIANTS | SUBTREE_VARIANTS)[variant](given, given.target_square)
+
+
+def best_subtrees(problem: Any) -> float:
+    """Return the least objective over all subtrees of all trees."""
+    data, fixed = problem.data, problem.unweighted
+    root = np.sqrt(data.row_weight)[:, None]
+    options: list[list[Any]] = []
+    for i in range(data.n_trees):
+        part = slice(int(data.node_start[i]), int(data.node_start[i + 1]))
+        options.append([None])
+        for marks in fixed.block_choices(i)[1:]:
+            choice = problem.zero()
+            choice[part] = marks
+            leaves = fixed.leaf_values(choice)[data.leaf_start[i] : data.leaf_start[i + 1]]
+            price = float(fixed.block_costs(i, marks[None])[0]) + problem.rule.count_cost
+            options[-1].append(((root * leaves[data.codes[i]]).ravel(), price))
+    target, best = (root * data.target).ravel(), np.inf
+    for pattern in product(*options):
+        used = [column for column in pattern if column is not None]
+        columns = np.array([column for column, _ in used]).reshape(len(used), len(target)).T
+        longer = np.append(target, np.zeros(len(used)))
+        extended = np.vstack([columns, np.sqrt(problem.rule.ridge) * np.eye(len(used))])
+        b = np.linalg.lstsq(extended, longer, rcond=None)[0]
+        loss = float(((longer - extended @ b) ** 2).sum()) / data.total_weight
+        best = min(best, loss + sum(price for _, price in used))
+    return best
 
 
 def dense(problem: Any) -> tuple[Any, Any]:
@@ -63,6 +107,8 @@ def dense(problem: Any) -> tuple[Any, Any]:
 
 def optimum(problem: Any) -> float:
     """Return the least objective over all patterns of used columns."""
+    if isinstance(problem, JointSubtreePruning):
+        return best_subtrees(problem)
     columns, target = dense(problem)
     rule, weight = problem.rule, problem.data.total_weight
     options = [

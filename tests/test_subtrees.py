@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from forestprune import InvalidInput, LayerPruning, PruningData, SubtreePruning, solve, verify
+from solvers._choices.descent import Descent
+from solvers._core.base import Control
 
 
 def random_tree(generator: Any, most: int) -> tuple[list[int], int]:
@@ -175,6 +177,20 @@ def test_zero_is_left_exactly_below_alpha_max(seed: int) -> None:
     assert at.linear_bound(at.point(zero)) >= at.objective(zero) - 10 * at.tolerance
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_marks_are_accepted_exactly_when_they_are_subtrees(seed: int) -> None:
+    data = make_data(seed, trees=1, most=3)
+    problem = SubtreePruning(data, 1.0)
+    right = {choice.tobytes() for choice in every(data)}
+    for marks in product([0, 1], repeat=len(data.parent)):
+        choice = np.array(marks)
+        if choice.tobytes() in right:
+            np.testing.assert_array_equal(problem.checked(choice), choice)
+        else:
+            with pytest.raises(InvalidInput):
+                problem.checked(choice)
+
+
 def test_leaf_weights_count_the_leaves_of_kept_trees() -> None:
     data = make_data(1)
     problem = SubtreePruning(data, 1.0, "leaves")
@@ -219,3 +235,47 @@ def test_what_is_not_accepted() -> None:
     plain = PruningData.from_layers([np.ones((3, 1))], [1.0, 2.0, 3.0])
     with pytest.raises(InvalidInput, match="needs the trees"):
         SubtreePruning(plain, 1.0)
+
+
+@pytest.mark.parametrize("kind", [LayerPruning, SubtreePruning])
+def test_a_swap_taken_back_leaves_nothing_behind(kind: Any) -> None:
+    data = make_data(1, trees=12, most=6)
+    problem = kind(data, 0.1 * data.target_square)
+    descent = Descent(problem, problem.zero())
+    descent.run(Control())
+    saved, objective = descent.saved(), descent.objective
+    before = descent.saved()
+    for out, into in ((0, 1), (2, None), (None, 3)):
+        descent.exchange(out, into)
+        choice = descent.state.choice.copy()
+        assert descent.objective == pytest.approx(problem.objective(choice), rel=1e-12)
+        assert out is None or not descent.kept[out]
+        descent.settle(Control())
+        descent.restore(saved, objective)
+        for now, then in zip(descent.state, before, strict=True):
+            np.testing.assert_array_equal(now, then)
+    descent.exchange(0, None)
+    changed, objective = descent.state.choice.copy(), descent.objective
+    descent.save(saved)
+    descent.exchange(1, 0)
+    descent.restore(saved, objective)
+    np.testing.assert_array_equal(descent.state.choice, changed)
+    np.testing.assert_allclose(
+        descent.state.residual, problem.residual(problem.leaf_values(changed)), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", [LayerPruning, SubtreePruning])
+def test_no_block_that_wants_to_move_is_passed_over(kind: Any) -> None:
+    """Coarse sweeps leave small gains; the slacks they leave must not hide these for good."""
+    for seed in range(10):
+        data = make_data(seed, outputs=1 + seed % 2, trees=12, most=6)
+        problem = kind(data, 0.03 * data.target_square)
+        descent = Descent(problem, problem.zero())
+        descent._sweep(1.0, 0.1 * descent.objective)
+        descent._sweep(3.0, 0.01 * descent.objective)
+        assert descent.run(Control())
+        found = descent.state.choice.copy()
+        descent.state.slack[:] = -1.0
+        assert descent._sweep(1.0) == 0
+        np.testing.assert_array_equal(descent.state.choice, found)

@@ -24,6 +24,10 @@ from formulations.kernels.trees import (
     sum_nodes,
 )
 
+# What `respond` returns for a change that gains nothing: what changed must be told from what
+# stayed.
+LEAST_GAIN = float(np.finfo(np.float64).tiny)
+
 
 class State(NamedTuple):
     """Where a descent stands; every array is changed in place.
@@ -44,6 +48,8 @@ class State(NamedTuple):
         (n,) the distance travelled when the block was visited last.
     travelled
         (1,) sum of the norms of all changes of the residual so far.
+    changed
+        (n,) 1 where a block has changed since this was set to 0.
     """
 
     residual: FloatArray
@@ -53,6 +59,7 @@ class State(NamedTuple):
     slack: FloatArray
     seen_at: FloatArray
     travelled: FloatArray
+    changed: IntArray
 
 
 class RelaxedState(NamedTuple):
@@ -82,9 +89,9 @@ def respond(
 
     ``node_sum`` (nodes, q) are sums of the residual *without* block i; ``beta`` (1,) is its
     coefficient, which is written too where it is free. The gain is by how much the objective
-    falls, 0 when the choice stays. Among choices within ``tolerance`` of the best the
-    smallest wins. While the residual without block i moves by less than the slack (in norm),
-    the choice stays the best.
+    falls: 0 when the choice stays, and at least `LEAST_GAIN` when it changes. Among choices
+    within ``tolerance`` of the best the smallest wins. While the residual without block i
+    moves by less than the slack (in norm), the choice stays the best.
     """
     raise NotImplementedError
 
@@ -146,17 +153,18 @@ def widest(start: IntArray) -> int:
 
 
 @kernel
-def _differ(one: IntArray, other: IntArray) -> bool:
-    # np.any would allocate, at every visit; a generator cannot be compiled.
-    for entry in range(one.shape[0]):  # noqa: SIM110
-        if one[entry] != other[entry]:
-            return True
-    return False
+def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray, beta: float) -> None:
+    """Give block i a choice and a coefficient; its leaves and the residual follow."""
+    state.choice[rule.choice_start[i] : rule.choice_start[i + 1]] = choice
+    state.beta[i] = beta
+    follow(rule, trees, state, i)
 
 
 @kernel
-def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray, beta: float) -> None:
-    """Give block i a choice and a coefficient; its leaves and the residual follow."""
+def follow(rule: Any, trees: Trees, state: State, i: int) -> None:
+    """Make block i's leaves and the residual follow its choice and coefficient."""
+    choice = state.choice[rule.choice_start[i] : rule.choice_start[i + 1]]
+    beta = state.beta[i]
     begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
     now = state.leaf_value[begin:end]
     change = np.empty_like(now)
@@ -171,8 +179,27 @@ def put(rule: Any, trees: Trees, state: State, i: int, choice: IntArray, beta: f
     if square > 0.0:
         subtract_rows(trees, i, change, state.residual)
         state.travelled[0] += np.sqrt(square)
-    state.choice[rule.choice_start[i] : rule.choice_start[i + 1]] = choice
-    state.beta[i] = beta
+    state.changed[i] = 1
+
+
+@kernel
+def copy_changed(rule: Any, trees: Trees, state: State, origin: State, target: State) -> None:
+    """Copy what differs between two states from one to the other: the blocks that changed.
+
+    ``state`` is the later of the two; its marks of what has changed are taken back.
+    """
+    for i in range(state.changed.shape[0]):
+        if state.changed[i] > 0:
+            begin, end = rule.choice_start[i], rule.choice_start[i + 1]
+            target.choice[begin:end] = origin.choice[begin:end]
+            begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
+            target.leaf_value[begin:end] = origin.leaf_value[begin:end]
+            state.changed[i] = 0
+    target.residual[:] = origin.residual
+    target.beta[:] = origin.beta
+    target.slack[:] = origin.slack
+    target.seen_at[:] = origin.seen_at
+    target.travelled[:] = origin.travelled
 
 
 @kernel
@@ -181,7 +208,7 @@ def sweep(
 ) -> tuple[int, float]:
     """Visit every block once, in order, and give it its best choice.
 
-    A block is passed over when the residual has travelled at most ``haste`` × its slack since
+    A block is passed over when the residual has travelled less than ``haste`` × its slack since
     the last visit. With a haste of 1 this is exact: the block cannot want another choice,
     since the norm of the residual's move is at most the distance travelled. Moves of many
     blocks rarely add up, so that a haste of √n saves most visits at little risk; only a sweep
@@ -195,24 +222,20 @@ def sweep(
     outputs = state.residual.shape[1]
     node_sum = np.empty((widest(trees.node_start), outputs))
     leaf_sums = np.empty((widest(trees.leaf_start), outputs))
-    proposals = np.empty(widest(rule.choice_start), dtype=state.choice.dtype)
-    beta = np.empty(1)
     moves = 0
     total = 0.0
     for i in range(trees.codes.shape[0]):
-        if state.travelled[0] - state.seen_at[i] <= haste * state.slack[i]:
+        if state.travelled[0] - state.seen_at[i] < haste * state.slack[i]:
             continue
         leaf_sum = leaf_sums[: trees.leaf_start[i + 1] - trees.leaf_start[i]]
         sum_leaves_without(trees, i, state.residual, state.leaf_value, leaf_sum)
         sum_nodes(trees, i, leaf_sum, node_sum)
-        now = state.choice[rule.choice_start[i] : rule.choice_start[i + 1]]
-        proposal = proposals[: now.shape[0]]
-        proposal[:] = now
-        beta[0] = state.beta[i]
-        gain, slack = respond(rule, trees, i, node_sum, proposal, beta, tolerance)
-        state.slack[i] = slack
-        if beta[0] != state.beta[i] or _differ(proposal, now):
-            put(rule, trees, state, i, proposal, beta[0])
+        # The choice is changed where it stands: a copy would cost more than the response.
+        choice = state.choice[rule.choice_start[i] : rule.choice_start[i + 1]]
+        beta = state.beta[i : i + 1]
+        gain, state.slack[i] = respond(rule, trees, i, node_sum, choice, beta, tolerance)
+        if gain > 0.0:
+            follow(rule, trees, state, i)
             moves += 1
             total += gain
         # A block's own move does not change the residual without it.
@@ -258,17 +281,24 @@ def fill_all_leaves(rule: Any, trees: Trees, choice: IntArray, leaf_value: Float
 
 @kernel
 def full_correlations(
-    rule: Any, trees: Trees, residual: FloatArray, full: IntArray, correlations: FloatArray
+    rule: Any,
+    trees: Trees,
+    residual: FloatArray,
+    full: IntArray,
+    blocks: IntArray,
+    correlations: FloatArray,
 ) -> None:
-    """Set ``correlations`` (n,) to ⟨r, t_i⟩ / ‖t_i‖, t_i the prediction of whole tree i.
+    """Set ``correlations`` (b,) to ⟨r, t_i⟩ / ‖t_i‖ of some ``blocks`` i (b,).
 
-    0 for a tree that predicts 0 everywhere.
+    t_i is the prediction of the whole tree; 0 for one that predicts 0 everywhere.
     """
     outputs = residual.shape[1]
-    for i in range(trees.codes.shape[0]):
+    leaf_sums = np.empty((widest(trees.leaf_start), outputs))
+    values = np.empty_like(leaf_sums)
+    for position in range(blocks.shape[0]):
+        i = blocks[position]
         begin, end = trees.leaf_start[i], trees.leaf_start[i + 1]
-        leaf_sum = np.empty((end - begin, outputs))
-        value = np.empty((end - begin, outputs))
+        leaf_sum, value = leaf_sums[: end - begin], values[: end - begin]
         sum_leaves(trees.codes[i], residual, leaf_sum)
         fill_leaves(rule, trees, i, full[rule.choice_start[i] : rule.choice_start[i + 1]], value)
         product = 0.0
@@ -277,7 +307,7 @@ def full_correlations(
             for o in range(outputs):
                 product += leaf_sum[leaf, o] * value[leaf, o]
                 square += trees.leaf_weight[begin + leaf] * value[leaf, o] ** 2
-        correlations[i] = product / np.sqrt(square) if square > 0.0 else 0.0
+        correlations[position] = product / np.sqrt(square) if square > 0.0 else 0.0
 
 
 @kernel
@@ -310,7 +340,7 @@ def relaxed_sweep(
 ) -> tuple[float, int]:
     """Minimise the relaxation over one block after the other.
 
-    Blocks are passed over as in `sweep`.
+    Blocks are passed over as in `sweep`, and where the residual has not moved.
 
     Returns
     -------

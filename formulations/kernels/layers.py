@@ -9,6 +9,7 @@ import numpy as np
 from formulations.arrays import FloatArray, IntArray
 from formulations.data import PruningData
 from formulations.kernels.blocks import (
+    LEAST_GAIN,
     fill_leaves,
     fill_relaxed,
     implement,
@@ -107,7 +108,9 @@ def respond_with_depth(
         best += 1
     now = choice[0]
     gain = value[now] - value[best]
-    if not (gain > tolerance or (best < now and gain >= 0.0)):
+    if gain > tolerance or (best < now and gain >= 0.0):
+        gain = max(gain, LEAST_GAIN)
+    else:
         best = now
         gain = 0.0
     choice[0] = best

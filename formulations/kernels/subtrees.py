@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.arrays import FloatArray, IntArray
-from formulations.kernels.blocks import fill_leaves, implement, respond
+from formulations.kernels.blocks import LEAST_GAIN, fill_leaves, implement, respond
 from formulations.kernels.compiled import kernel
 from formulations.kernels.trees import Trees, sum_leaves, sum_nodes
 
@@ -77,60 +77,144 @@ def least_value(
     begin, nodes = trees.node_start[i], cut.shape[0]
     parent = trees.parent[begin : begin + nodes]
     cost = rule.cost[begin : begin + nodes]
-    child = rule.child[begin : begin + nodes]
+    leaf_node = trees.leaf_node[trees.leaf_start[i] : trees.leaf_start[i + 1]]
     for node in range(nodes):
-        margin[node] = -cut[node] if child[node] >= 0 else np.inf
+        margin[node] = -cut[node]
+    for leaf in range(leaf_node.shape[0]):
+        margin[leaf_node[leaf]] = np.inf
     for node in range(nodes - 1, 0, -1):
         # A sum and not a branch: which way it goes cannot be foreseen.
-        gained = margin[node] if margin[node] < -tolerance else 0.0
+        here = margin[node]
+        gained = here if here < -tolerance else 0.0
         margin[parent[node]] += cut[node] + gained + cost[node]
     return float(cut[0] + (margin[0] if margin[0] < -tolerance else 0.0))
 
 
 @kernel
-def value_of(
-    rule: SubtreeRule, trees: Trees, i: int, cut: FloatArray, choice: IntArray, kept: IntArray
-) -> tuple[float, int]:
-    """Return the value of the subtree of tree i that ``choice`` (nodes,) marks.
+def find_margins(
+    rule: SubtreeRule,
+    trees: Trees,
+    i: int,
+    node_sum: FloatArray,
+    tolerance: float,
+    cut: FloatArray,
+    margin: FloatArray,
+) -> None:
+    """Set ``cut`` and ``margin`` (nodes,) as `cut_values` and `least_value` do.
 
-    Its nodes are written to ``kept``, the root first, and counted.
+    With one output in one pass from the leaves up: in deep trees, whose nodes are many times
+    what fits near the processor, reading them is what takes the time.
     """
-    begin, nodes = trees.node_start[i], cut.shape[0]
-    kept[0] = 0
-    count, position = 1, 0
-    total = cut[0]
-    while position < count:
-        node = kept[position]
-        position += 1
-        child = rule.child[begin + node]
-        if child >= 0 and choice[child] > 0:
-            total -= cut[node]
-            while child < nodes and trees.parent[begin + child] == node:
-                total += cut[child] + rule.cost[begin + child]
-                kept[count] = child
-                count += 1
-                child += 1
-    return total, count
+    if node_sum.shape[1] > 1:
+        cut_values(rule, trees, i, node_sum, False, cut)
+        least_value(rule, trees, i, cut, tolerance, margin)
+        return
+    nodes = cut.shape[0]
+    begin, end = trees.node_start[i], trees.node_start[i + 1]
+    parent = trees.parent[begin:end]
+    value = trees.value[begin:end].reshape(nodes)
+    square = rule.square[begin:end]
+    cost = rule.cost[begin:end]
+    leaf_node = trees.leaf_node[trees.leaf_start[i] : trees.leaf_start[i + 1]]
+    flat = node_sum.reshape(node_sum.shape[0])
+    scale = 1.0 / trees.total_weight
+    margin[:] = 0.0
+    for leaf in range(leaf_node.shape[0]):
+        margin[leaf_node[leaf]] = np.inf
+    for node in range(nodes - 1, -1, -1):
+        own = scale * (square[node] - 2.0 * value[node] * flat[node])
+        here = margin[node] - own
+        cut[node] = own
+        margin[node] = here
+        # A sum and not a branch: which way it goes cannot be foreseen.
+        gained = here if here < -tolerance else 0.0
+        if node > 0:
+            margin[parent[node]] += own + gained + cost[node]
+
+
+@kernel
+def append_children(
+    rule: SubtreeRule, trees: Trees, i: int, node: int, members: IntArray, count: int
+) -> int:
+    """Append the children of an inner node to ``members``, of which there are ``count``."""
+    begin, nodes = trees.node_start[i], members.shape[0]
+    child = rule.child[begin + node]
+    while child < nodes and trees.parent[begin + child] == node:
+        members[count] = child
+        count += 1
+        child += 1
+    return count
 
 
 @kernel
 def list_kept(
     rule: SubtreeRule, trees: Trees, i: int, margin: FloatArray, tolerance: float, kept: IntArray
 ) -> int:
-    """Write the nodes that the least subtree keeps to ``kept``, the root first; count them."""
-    begin, nodes = trees.node_start[i], margin.shape[0]
+    """Write the nodes that the least subtree keeps to ``kept``, the root first; count them.
+
+    ``kept`` must have room for all nodes of the tree.
+    """
     kept[0] = 0
     count, position = 1, 0
     while position < count:
         node = kept[position]
         position += 1
         if margin[node] < -tolerance:
-            child = rule.child[begin + node]
-            while child < nodes and trees.parent[begin + child] == node:
-                kept[count] = child
-                count += 1
-                child += 1
+            count = append_children(rule, trees, i, node, kept, count)
     return count
+
+
+@kernel
+def compare_with_least(
+    rule: SubtreeRule,
+    trees: Trees,
+    i: int,
+    cut: FloatArray,
+    margin: FloatArray,
+    tolerance: float,
+    choice: IntArray,
+    kept: IntArray,
+    lost: IntArray,
+) -> tuple[int, int, int, float]:
+    """Compare the least subtree of tree i with the one that ``choice`` (nodes,) marks.
+
+    Only the nodes of the two are walked over.
+
+    Returns
+    -------
+    kept, lost, added, gain
+        How many nodes the least subtree keeps, which are written to ``kept``, the root first;
+        how many of ``choice`` it does not keep, written to ``lost``; how many that
+        ``choice`` does not mark it makes a split at first; and the value of ``choice`` minus
+        that of the least.
+    """
+    begin = trees.node_start[i]
+    kept[0] = 0
+    count, gone, added, position, gain = 1, 0, 0, 0, 0.0
+    while position < count:
+        node = kept[position]
+        position += 1
+        child = rule.child[begin + node]
+        made = child >= 0 and choice[child] > 0
+        if margin[node] < -tolerance:
+            count = append_children(rule, trees, i, node, kept, count)
+            if not made and (node == 0 or choice[node] > 0):
+                added += 1
+                gain -= margin[node]
+        elif made:
+            first = gone
+            gone = append_children(rule, trees, i, node, lost, gone)
+            gain -= cut[node]
+            while first < gone:
+                below = lost[first]
+                first += 1
+                child = rule.child[begin + below]
+                gain += rule.cost[begin + below]
+                if child >= 0 and choice[child] > 0:
+                    gone = append_children(rule, trees, i, below, lost, gone)
+                else:
+                    gain += cut[below]
+    return count, gone, added, gain
 
 
 @kernel
@@ -146,8 +230,12 @@ def room_before_change(
     """
     begin = trees.node_start[i]
     outputs = trees.value.shape[1]
-    squares = np.zeros(margin.shape[0])  # Σ N a² over the subtree's ends below a node
-    sums = np.zeros((margin.shape[0], outputs))  # Σ N a
+    squares = np.empty(margin.shape[0])  # Σ N a² over the subtree's ends below a node
+    sums = np.empty((margin.shape[0], outputs))  # Σ N a
+    for position in range(kept.shape[0]):
+        squares[kept[position]] = 0.0
+        for o in range(outputs):
+            sums[kept[position], o] = 0.0
     squared = np.inf
     for position in range(kept.shape[0] - 1, -1, -1):
         node = kept[position]
@@ -164,8 +252,10 @@ def room_before_change(
             squares[node] = square
             for o in range(outputs):
                 sums[node, o] = weight * trees.value[begin + node, o]
+        # A split that is not made though a little better than none leaves no room.
+        room = abs(margin[node]) if margin[node] < -tolerance else max(margin[node], 0.0)
         if distance > 0.0:
-            squared = min(squared, margin[node] * margin[node] / distance)
+            squared = min(squared, room * room / distance)
         if node > 0:
             above = trees.parent[begin + node]
             squares[above] += squares[node]
@@ -193,25 +283,22 @@ def respond_with_subtree(
     cut = np.empty(nodes)
     margin = np.empty(nodes)
     members = np.empty(nodes, dtype=np.int64)
-    cut_values(rule, trees, i, node_sum, False, cut)
-    best = least_value(rule, trees, i, cut, tolerance, margin)
-    now, marked = value_of(rule, trees, i, cut, choice, members)
-    gain = now - best
-    kept = members[: list_kept(rule, trees, i, margin, tolerance, members)]
-    common = 1
-    for position in range(1, kept.shape[0]):
-        common += choice[kept[position]] > 0
-    part = common == kept.shape[0]
-    if gain > tolerance or (part and common < marked and gain >= 0.0):
-        choice[:] = 0
-        if kept.shape[0] > 1:
-            for position in range(kept.shape[0]):
-                choice[kept[position]] = 1
-    elif part and common == marked:
-        gain = 0.0
-    else:
+    lost = np.empty(nodes, dtype=np.int64)
+    find_margins(rule, trees, i, node_sum, tolerance, cut, margin)
+    count, gone, added, gain = compare_with_least(
+        rule, trees, i, cut, margin, tolerance, choice, members, lost
+    )
+    kept = members[:count]
+    if gain > tolerance or (added == 0 and gone > 0 and gain >= 0.0):
+        for position in range(gone):
+            choice[lost[position]] = 0
+        for position in range(count):
+            choice[kept[position]] = 1 if count > 1 else 0
+        # What has moved mostly moves again: its slack is not worth computing.
+        return max(gain, LEAST_GAIN), 0.0
+    if added > 0 or gone > 0:
         return 0.0, 0.0  # what stays is as good as the best to rounding, but another
-    return gain, room_before_change(rule, trees, i, margin, tolerance, kept)
+    return 0.0, room_before_change(rule, trees, i, margin, tolerance, kept)
 
 
 @kernel
@@ -219,16 +306,44 @@ def fill_subtree(
     rule: SubtreeRule, trees: Trees, i: int, choice: IntArray, leaf_value: FloatArray
 ) -> None:
     """Write the value of each leaf's deepest kept node."""
-    begin = trees.node_start[i]
-    nodes = trees.node_start[i + 1] - begin
-    seen = np.zeros(nodes, dtype=np.int64)
-    for node in range(1, nodes):
-        seen[node] = node if choice[node] > 0 else seen[trees.parent[begin + node]]
-    first = trees.leaf_start[i]
-    for leaf in range(leaf_value.shape[0]):
-        node = seen[trees.leaf_node[first + leaf]]
-        for o in range(leaf_value.shape[1]):
-            leaf_value[leaf, o] = trees.value[begin + node, o]
+    outputs = leaf_value.shape[1]
+    begin, end = trees.node_start[i], trees.node_start[i + 1]
+    parent = trees.parent[begin:end]
+    leaf_node = trees.leaf_node[trees.leaf_start[i] : trees.leaf_start[i + 1]]
+    if outputs == 1:  # without the inner loop this is several times as fast
+        value = trees.value[begin:end].reshape(end - begin)
+        shown = np.empty(end - begin)
+        shown[0] = value[0]
+        for node in range(1, end - begin):
+            shown[node] = value[node] if choice[node] > 0 else shown[parent[node]]
+        flat = leaf_value.reshape(leaf_value.shape[0])
+        for leaf in range(leaf_node.shape[0]):
+            flat[leaf] = shown[leaf_node[leaf]]
+        return
+    seen = np.zeros(end - begin, dtype=np.int64)
+    for node in range(1, end - begin):
+        seen[node] = node if choice[node] > 0 else seen[parent[node]]
+    for leaf in range(leaf_node.shape[0]):
+        for o in range(outputs):
+            leaf_value[leaf, o] = trees.value[begin + seen[leaf_node[leaf]], o]
+
+
+@kernel
+def are_subtrees(trees: Trees, choice: IntArray) -> bool:
+    """Return whether marks (nodes,) keep a rooted subtree of every tree, or nothing of it."""
+    for i in range(trees.codes.shape[0]):
+        begin, end = trees.node_start[i], trees.node_start[i + 1]
+        if choice[begin] != (choice[begin + 1] if end > begin + 1 else 0):
+            return False
+        for node in range(begin + 1, end):
+            if choice[node] != 0:
+                above = begin + trees.parent[node]
+                if choice[node] != 1 or choice[above] != 1:
+                    return False
+            beside = node > begin + 1 and trees.parent[node] == trees.parent[node - 1]
+            if beside and choice[node] != choice[node - 1]:
+                return False
+    return True
 
 
 @kernel

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import linalg
 
 from formulations.arrays import FloatArray, IntArray
-from formulations.rewritings.regression import Regression, _column
+from formulations.rewritings.regression import NormalEquations
 
 # A column is but rounding when centring leaves less than this part of its square.
 _ROUNDING = 1e-10
@@ -66,7 +66,7 @@ class UnitFree:
         (columns,) b = unit · w.
     """
 
-    regression: Regression
+    regression: NormalEquations
     place: IntArray
     start: IntArray
     gram: FloatArray
@@ -77,17 +77,15 @@ class UnitFree:
     unit: FloatArray
 
     @classmethod
-    def of(cls, regression: Regression) -> UnitFree | None:
+    def of(cls, regression: NormalEquations) -> UnitFree | None:
         """Rewrite a regression; None when no column can lower its objective."""
         problem = regression.problem
         if regression.n_columns == 0 or regression.constant <= problem.tolerance:
             return None
-        first = np.array([source[0] for source in regression.sources], dtype=np.int64)
-        raw = problem.rule.square[first] / problem.data.total_weight
         length = regression.gram.diagonal()
         spreads = problem.rule.ridge > 0.0
         place: IntArray = np.flatnonzero(
-            (length > _ROUNDING * raw) & (spreads | (regression.count == 1))
+            (length > _ROUNDING * regression.uncentred) & (spreads | (regression.count == 1))
         )
         if not spreads and len(np.unique(regression.groups[place])) == len(place):
             place = _without_multiples(regression, place)
@@ -121,7 +119,7 @@ class UnitFree:
     @property
     def nonnegative(self) -> bool:
         """Whether w ≥ 0."""
-        return self.regression.problem.rule.nonnegative
+        return self.regression.problem.nonnegative
 
     @cached_property
     def group(self) -> IntArray:
@@ -177,8 +175,7 @@ class UnitFree:
                 column = column - (weight * column).sum(axis=0)
             return np.asarray((np.sqrt(weight / self.regression.constant) * column).ravel())
 
-        sources = [self.regression.sources[c][0] for c in self.place.tolist()]
-        columns = [flat(_column(problem, int(c))) for c in sources]
+        columns = [flat(self.regression.column(c)) for c in self.place.tolist()]
         return np.stack(columns, axis=1) * self.unit, flat(np.array(problem.data.target))
 
     def shifted(self) -> UnitFree:
@@ -219,21 +216,20 @@ class UnitFree:
         return w, h[self.widest]
 
 
-def _without_multiples(regression: Regression, place: IntArray) -> IntArray:
+def _without_multiples(regression: NormalEquations, place: IntArray) -> IntArray:
     """Return the columns of ``place`` that are no multiple of a cheaper one or an earlier one.
 
     Boosted stumps with the same split are multiples of each other. Without a ridge one of them
     does for all; with β ≥ 0 only if the factor is positive.
     """
-    problem = regression.problem
     order = place[np.argsort(regression.cost[place], kind="stable")]
     length = np.sqrt(regression.gram.diagonal()[order])
     cosine = regression.gram[np.ix_(order, order)] / np.outer(length, length)
-    near = np.triu((cosine if problem.rule.nonnegative else np.abs(cosine)) > 1.0 - _ALIKE, 1)
+    near = np.triu((cosine if regression.problem.nonnegative else np.abs(cosine)) > 1.0 - _ALIKE, 1)
     dropped = np.zeros(len(order), dtype=np.bool_)
     for c, d in np.argwhere(near).tolist():
         if not dropped[c] and not dropped[d]:
-            one, other = (_column(problem, int(regression.sources[order[i]][0])) for i in (c, d))
+            one, other = (regression.column(int(order[i])) for i in (c, d))
             factor = float(np.vdot(one, other) / np.vdot(one, one))
             dropped[d] = np.abs(other - factor * one).max() <= _ALIKE * np.abs(other).max()
     return np.sort(order[~dropped])

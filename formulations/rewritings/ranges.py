@@ -77,7 +77,8 @@ class Ranges:
     @property
     def unbounded(self) -> int:
         """Number of columns whose coefficients may be of any size."""
-        return int(((self.low <= self.high) & np.isinf(self.high - self.low)).sum())
+        usable = (self.low <= self.high) & (self.high > -np.inf)  # else both may be −∞
+        return int((usable & (np.isinf(self.low) | np.isinf(self.high))).sum())
 
     def tried(self) -> tuple[FloatArray, FloatArray]:
         """Return low and high without infinite ends, for looking for solutions: not exact.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from scipy import linalg
 from scipy.optimize import nnls
 
 from formulations.arrays import FloatArray, IntArray
-from formulations.coefficients import CoefficientFormulation
+from formulations.coefficients import CoefficientFormulation, FreeFormulation
 from formulations.kernels import blocks
 from formulations.rewritings.canonical import CanonicalForm
 
@@ -20,15 +21,10 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
-    """Least squares on some columns of a problem, at most one of each group.
+class NormalEquations(ABC):
+    """Least squares on columns with their products, at most one of each group.
 
         minimise  constant − 2 ⟨vector, b⟩ + bᵀ (gram + diag ridge) b + Σ_{b_c ≠ 0} cost_c
-
-    Identical columns of several trees are *merged*: with c trees that predict the same, one
-    column of the group stands for each number j = 1…c of them. It costs j times as much, and
-    its ridge is divided by j, since a coefficient that is split evenly over j trees has a
-    squared norm of b² / j.
 
     Attributes
     ----------
@@ -37,7 +33,7 @@ class Regression:
     start
         (g + 1,) where the columns of each group begin. A group is a tree, or identical trees.
     sources
-        (columns,) of arrays: the problem's columns that each column stands for.
+        (columns,) of arrays: what each column stands for, as whoever made them counts.
     gram
         (columns, columns) ⟨P_c, P_d⟩ / m, centred where there is an intercept.
     vector
@@ -50,7 +46,7 @@ class Regression:
         (columns,) number of trees.
     """
 
-    problem: CoefficientFormulation
+    problem: FreeFormulation
     start: IntArray
     sources: tuple[IntArray, ...]
     gram: FloatArray
@@ -59,6 +55,77 @@ class Regression:
     cost: FloatArray
     ridge: FloatArray
     count: IntArray
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.vector)
+
+    @property
+    def everything(self) -> IntArray:
+        """(g,) the last column of each group: all trees, where each has one column."""
+        return self.start[1:] - 1
+
+    @property
+    def groups(self) -> IntArray:
+        """(columns,) the group of each column."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @property
+    def merged(self) -> int:
+        """Number of trees that another one stands for."""
+        return int((self.count[self.start[1:] - 1] - 1).sum()) if self.n_columns else 0
+
+    def value(self, b: FloatArray) -> float:
+        """Return the objective at coefficients (columns,)."""
+        smooth = b @ self.gram @ b - 2.0 * (self.vector @ b) + self.ridge @ b**2
+        return float(self.constant + smooth + self.cost[b != 0.0].sum())
+
+    def refit(self, support: Sequence[int] | IntArray) -> FloatArray:
+        """Return the best coefficients (columns,) with all but a support at 0.
+
+        Where the columns of the support depend on each other and there is no ridge, those
+        of least norm.
+        """
+        place = np.asarray(support, dtype=np.int64)
+        b = np.zeros(self.n_columns)
+        matrix = self.gram[np.ix_(place, place)] + np.diag(self.ridge[place])
+        b[place] = least_coefficients(matrix, self.vector[place], self.problem.nonnegative)
+        return b
+
+    @property
+    def uncentred(self) -> FloatArray:
+        """(columns,) ‖P_c‖² / m before centring."""
+        return self.gram.diagonal()
+
+    @abstractmethod
+    def column(self, c: int) -> FloatArray:
+        """Return what a column predicts, (m, q)."""
+
+    @abstractmethod
+    def point(self, b: FloatArray) -> FloatArray:
+        """Return coefficients (columns,) as a point of the problem's relaxation."""
+
+    @abstractmethod
+    def solution(self, b: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return (choice, beta) of coefficients with at most one column a group."""
+
+    @abstractmethod
+    def coefficients(self, choice: npt.ArrayLike, beta: npt.ArrayLike) -> FloatArray:
+        """Return coefficients (columns,) of a solution, as far as its columns are here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regression(NormalEquations):
+    """Least squares on some columns of a problem.
+
+    Identical columns of several trees are *merged*: with c trees that predict the same, one
+    column of the group stands for each number j = 1…c of them. It costs j times as much, and
+    its ridge is divided by j, since a coefficient that is split evenly over j trees has a
+    squared norm of b² / j. So ``sources`` are the problem's columns that a column stands for.
+    """
+
+    problem: CoefficientFormulation
 
     @classmethod
     def of(cls, problem: CoefficientFormulation, columns: IntArray | None = None) -> Regression:
@@ -96,41 +163,14 @@ class Regression:
         )
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return len(self.vector)
+    def uncentred(self) -> FloatArray:
+        """(columns,) ‖P_c‖² / m before centring."""
+        first = np.array([source[0] for source in self.sources], dtype=np.int64)
+        return self.problem.rule.square[first] / self.problem.data.total_weight
 
-    @property
-    def everything(self) -> IntArray:
-        """(g,) the last column of each group: all trees, where each has one column."""
-        return self.start[1:] - 1
-
-    @property
-    def groups(self) -> IntArray:
-        """(columns,) the group of each column."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-
-    @property
-    def merged(self) -> int:
-        """Number of trees that another one stands for."""
-        return int((self.count[self.start[1:] - 1] - 1).sum()) if self.n_columns else 0
-
-    def value(self, b: FloatArray) -> float:
-        """Return the objective at coefficients (columns,)."""
-        smooth = b @ self.gram @ b - 2.0 * (self.vector @ b) + self.ridge @ b**2
-        return float(self.constant + smooth + self.cost[b != 0.0].sum())
-
-    def refit(self, support: Sequence[int] | IntArray) -> FloatArray:
-        """Return the best coefficients (columns,) with all but a support at 0.
-
-        Where the columns of the support depend on each other and there is no ridge, those
-        of least norm.
-        """
-        place = np.asarray(support, dtype=np.int64)
-        b = np.zeros(self.n_columns)
-        matrix = self.gram[np.ix_(place, place)] + np.diag(self.ridge[place])
-        b[place] = least_coefficients(matrix, self.vector[place], self.problem.rule.nonnegative)
-        return b
+    def column(self, c: int) -> FloatArray:
+        """Return what a column predicts, (m, q)."""
+        return _column(self.problem, int(self.sources[c][0]))
 
     def point(self, b: FloatArray) -> FloatArray:
         """Return coefficients of all columns of the problem; copies share evenly."""

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations import Formulation
-from formulations.arrays import FloatArray, IntArray
-from formulations.kernels.blocks import State, full_correlations, put, sweep, total_linear_gap
+from formulations import ChoiceFormulation, Formulation
+from formulations.arrays import BoolArray, FloatArray, IntArray
+from formulations.kernels.blocks import (
+    State,
+    copy_changed,
+    full_correlations,
+    put,
+    sweep,
+    total_linear_gap,
+)
 from formulations.kernels.trees import squared_norm
 from solvers._core.base import Control
 from solvers._core.compiling import compile_by
+
+# How much hastier than √n sweeps are at first, and by how much the haste falls after a quiet one.
+_HASTE = 4.0
 
 
 class Descent:
@@ -38,15 +48,30 @@ class Descent:
             slack=np.full(data.n_trees, -1.0),
             seen_at=np.zeros(data.n_trees),
             travelled=np.zeros(1),
+            changed=np.zeros(data.n_trees, dtype=np.int64),
         )
+        self._zero, self._full = problem.zero(), problem.full()
         self._hasty = max(1.0, float(np.sqrt(data.n_trees)))
         for i in np.flatnonzero(self.kept_of(choice)):
             self.give(int(i), choice, 1.0 if beta is None else float(beta[i]))
         self.objective = self._objective()
 
-    def kept_of(self, choice: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return (n,) whether a choice keeps anything of each block."""
-        return np.logical_or.reduceat(choice != 0, self.rule.choice_start[:-1])
+    @property
+    def kept(self) -> BoolArray:
+        """(n,) whether anything is kept of each block."""
+        return self.kept_of(self.state.choice)
+
+    @property
+    def can_be_kept(self) -> BoolArray:
+        """(n,) whether there is anything to keep of each block."""
+        return self.kept_of(self._full)
+
+    def kept_of(self, choice: IntArray) -> BoolArray:
+        """Return (n,) whether a choice keeps anything of each block.
+
+        The first entry of a block says so: a depth, or the mark of the root.
+        """
+        return np.asarray(choice[self.rule.choice_start[:-1]] != 0)
 
     def give(self, i: int, choice: IntArray, beta: float = 1.0) -> None:
         """Give block i its part of a choice, and a coefficient."""
@@ -56,17 +81,20 @@ class Descent:
 
     def exchange(self, out: int | None, into: int | None) -> None:
         """Remove one block and keep another one whole; either may be None."""
-        if out is not None:
-            self.give(out, self.problem.zero())
-        if into is not None:
-            self.give(into, self.problem.full())
-        self.objective = self._objective()
+        before = self._loss()
+        rise = 0.0
+        for i, choice in ((out, self._zero), (into, self._full)):
+            if i is not None:
+                price = self._price_of(i)
+                self.give(i, choice)
+                rise += self._price_of(i) - price
+        self.objective += self._loss() - before + rise
 
     def run(self, control: Control) -> bool:
         """Sweep to a fixed point; return False when stopped before that.
 
-        Hasty sweeps until one is quiet, then one that leaves nothing out; when that finds a
-        move, all over again.
+        The haste falls as sweeps become quiet. Only one that leaves nothing out shows a fixed
+        point; when that finds a move, all over again.
         """
         haste = 1.0
         while True:
@@ -74,9 +102,15 @@ class Descent:
             if moves == 0 and haste == 1.0:
                 self.objective = self._objective()
                 return True
-            haste = self._hasty if moves else 1.0
+            haste = _HASTE * self._hasty if moves else max(haste / _HASTE, 1.0)
             if control.stop() is not None:
                 return False
+
+    def settle(self, control: Control) -> None:
+        """Sweep hastily until a sweep is quiet: near a fixed point, which is not shown."""
+        while self._sweep(self._hasty) > 0 and control.stop() is None:
+            pass
+        self.objective = self._objective()
 
     def beats(self, target: float, control: Control) -> bool:
         """Sweep hastily while the objective may still fall below ``target``; say if it did.
@@ -93,7 +127,8 @@ class Descent:
             quiet = self._sweep(self._hasty, least) == 0
             short = self.objective - target
             if quiet or short > 10.0 * (before - self.objective) or control.stop() is not None:
-                self.objective = self._objective()
+                if short < self.problem.tolerance:  # else rounding cannot make it true
+                    self.objective = self._objective()
                 return self.objective < target
 
     @property
@@ -101,29 +136,33 @@ class Descent:
         """The present choice as a point of the relaxation."""
         return self.problem.point(self.state.choice, self.state.beta)
 
-    def bound(self) -> float:
-        """Return the Frank–Wolfe bound at the present choice: one pass over the rows."""
+    def bound(self, point: FloatArray) -> float:
+        """Return the Frank–Wolfe bound at the present choice, ``point``: a pass over the rows."""
         gaps = np.empty(self.problem.data.n_trees)
         return self.objective - total_linear_gap(
-            self.rule, self.trees, self.state.residual, self.point, gaps
+            self.rule, self.trees, self.state.residual, point, gaps
         )
 
-    def correlations(self, of_target: bool) -> FloatArray:
-        """Return (n,) ⟨r, t_i⟩ / ‖t_i‖ of each whole tree with the residual or the target."""
+    def correlations(self, blocks: IntArray, of_target: bool) -> FloatArray:
+        """Return ⟨r, t_i⟩ / ‖t_i‖ of some whole trees with the residual or the target."""
         data = self.problem.data
         residual = data.row_weight[:, None] * data.target if of_target else self.state.residual
-        correlations = np.empty(data.n_trees)
-        full_correlations(self.rule, self.trees, residual, self.problem.full(), correlations)
+        correlations = np.empty(len(blocks))
+        full_correlations(self.rule, self.trees, residual, self._full, blocks, correlations)
         return correlations
 
     def saved(self) -> State:
         """Return a copy of the state, to `restore` later."""
+        self.state.changed[:] = 0
         return State._make(array.copy() for array in self.state)
 
+    def save(self, saved: State) -> None:
+        """Bring the last copy of the state up to date."""
+        copy_changed(self.rule, self.trees, self.state, self.state, saved)
+
     def restore(self, saved: State, objective: float) -> None:
-        """Go back to a saved state and its objective."""
-        for array, before in zip(self.state, saved, strict=True):
-            array[...] = before
+        """Go back to the last copy of the state and its objective."""
+        copy_changed(self.rule, self.trees, self.state, saved, self.state)
         self.objective = objective
 
     def _sweep(self, haste: float, tolerance: float | None = None) -> int:
@@ -133,8 +172,16 @@ class Descent:
         return moves
 
     def _objective(self) -> float:
-        loss = squared_norm(self.trees, self.state.residual) / self.trees.total_weight
-        return loss + self.problem.price(self.state.choice, self.state.beta)
+        return self._loss() + self.problem.price(self.state.choice, self.state.beta)
+
+    def _loss(self) -> float:
+        return squared_norm(self.trees, self.state.residual) / self.trees.total_weight
+
+    def _price_of(self, i: int) -> float:
+        """Return what block i's choice costs, without a look at the others."""
+        assert isinstance(self.problem, ChoiceFormulation)
+        part = self.state.choice[self.rule.choice_start[i] : self.rule.choice_start[i + 1]]
+        return float(self.problem.block_costs(i, part[None])[0])
 
 
 def compile_descent(problem: Formulation) -> None:
@@ -144,7 +191,10 @@ def compile_descent(problem: Formulation) -> None:
 
 def _use_descent(problem: Formulation) -> None:
     descent = Descent(problem, problem.zero())
-    descent.exchange(None, 0)
     descent.run(Control())
-    descent.bound()
-    descent.correlations(of_target=False)
+    saved = descent.saved()
+    if isinstance(problem, ChoiceFormulation):
+        descent.exchange(None, 0)
+    descent.save(saved)
+    descent.bound(descent.point)
+    descent.correlations(np.arange(1), of_target=False)

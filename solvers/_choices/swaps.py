@@ -61,20 +61,25 @@ def descend_and_search(
     if certificate.closes_gap:
         termination = Termination.GAP_REACHED
     elif local and options.local_search and termination is Termination.CONVERGED:
-        termination = _search(descent, certificate, options, control)
+        termination, local = _search(descent, certificate, options, control)
     return termination, local, certificate.point
 
 
 def _search(
     descent: Descent, certificate: Certificate, options: CBCDOptions, control: Control
-) -> Termination:
-    """Swap until ``patience`` swaps in a row have failed."""
+) -> tuple[Termination, bool]:
+    """Swap until ``patience`` swaps in a row have failed; say whether the end is a fixed point.
+
+    Between swaps the descent only settles: a fixed point is shown once, at the end. Bounds are
+    computed at the first choices and then ever more rarely, since the choices hardly differ.
+    """
     generator = np.random.default_rng(control.seed)
-    failures = 0
+    failures, successes, next_bound = 0, 0, 1
     saved = descent.saved()
     order = _order(descent, options.swap)
+    termination = Termination.PATIENCE
     while failures < options.patience:
-        kept = np.flatnonzero(descent.kept_of(descent.state.choice))
+        kept = np.flatnonzero(descent.kept)
         if len(kept) + len(order) == 0:
             break
         objective = descent.objective
@@ -83,32 +88,38 @@ def _search(
             into=int(order[failures % len(order)]) if len(order) else None,
         )
         if descent.beats(objective - descent.problem.tolerance, control):
-            descent.run(control)
+            descent.settle(control)
             failures = 0
-            saved = descent.saved()
+            successes += 1
+            descent.save(saved)
             order = _order(descent, options.swap)
-            certificate.renew()
+            if successes == next_bound:
+                next_bound *= 2
+                certificate.renew()
+            else:
+                certificate.report()
             if certificate.closes_gap:
-                return Termination.GAP_REACHED
+                termination = Termination.GAP_REACHED
+                break
         else:
             failures += 1
             descent.restore(saved, objective)
         reason = control.stop()
         if reason is not None:
-            return reason
-    return Termination.PATIENCE
+            return reason, successes == 0
+    if successes == 0:
+        return termination, True
+    local = descent.run(control)
+    certificate.renew()
+    return (termination if local else control.stop() or termination), local
 
 
 def _order(descent: Descent, swap: str) -> IntArray:
     """Return the removed trees that have a layer to give back, best first."""
-    problem = descent.problem
-    removed = np.flatnonzero(
-        ~descent.kept_of(descent.state.choice) & descent.kept_of(problem.full())
-    )
-    if swap == "index":
+    removed = np.flatnonzero(~descent.kept & descent.can_be_kept)
+    if swap == "index" or len(removed) == 0:
         return removed
-    of_target = swap == "performance"
-    score = descent.correlations(of_target)[removed]
+    score = descent.correlations(removed, of_target=swap == "performance")
     return removed[np.argsort(-score, kind="stable")]
 
 
@@ -129,7 +140,7 @@ class Certificate:
         self._descent = descent
         self._control = control
         self.bound = -np.inf
-        self.point = descent.point
+        self.point: FloatArray
         self.renew()
 
     @property
@@ -138,8 +149,13 @@ class Certificate:
         return self._control.close_enough(self._descent.objective, self.bound)
 
     def renew(self) -> None:
-        """Take the present choice's bound if it is better, and report."""
-        bound = self._descent.bound()
+        """Take the present choice's bound if it is better, and report it."""
+        point = self._descent.point
+        bound = self._descent.bound(point)
         if bound > self.bound:
-            self.bound, self.point = bound, self._descent.point
+            self.bound, self.point = bound, point
+        self.report()
+
+    def report(self) -> None:
+        """Report the present objective with the best bound so far."""
         self._control.report(self._descent.objective, self.bound)

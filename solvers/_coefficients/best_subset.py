@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations import Regression
+from formulations import NormalEquations
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.kernels.compiled import kernel
 from solvers._core.base import Control
@@ -101,7 +101,7 @@ class Tableau:
         The columns and their products.
     """
 
-    def __init__(self, regression: Regression) -> None:
+    def __init__(self, regression: NormalEquations) -> None:
         self.regression = regression
         self.used = np.zeros(regression.n_columns, dtype=np.bool_)
         self._length = regression.gram.diagonal() + regression.ridge
@@ -158,7 +158,7 @@ class Tableau:
             model.cost,
             model.count,
             self._most,
-            model.problem.rule.nonnegative,
+            model.problem.nonnegative,
         )
 
     def least_useful(self) -> int:
@@ -188,7 +188,7 @@ class SubsetSearch:
         The problem on explicit columns.
     """
 
-    def __init__(self, regression: Regression) -> None:
+    def __init__(self, regression: NormalEquations) -> None:
         self.regression = regression
         self.tableau = Tableau(regression)
         self.best = np.zeros(regression.n_columns)

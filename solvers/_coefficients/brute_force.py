@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations import CoefficientFormulation, Regression
+from formulations import FreeFormulation, NormalEquations
 from formulations.arrays import IntArray
+from solvers._coefficients.listing import compile_listing, count_columns, every_column
 from solvers._core.base import Answer, Control, Solver
 from solvers._core.result import BoundSource, Termination
 
@@ -19,7 +20,7 @@ _ROUNDING = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """A regression and the columns that each of its groups may use.
+    """Columns with their products, and which of them each group may use.
 
     Attributes
     ----------
@@ -29,13 +30,13 @@ class Patterns:
         Per group the positions of its columns, −1 for none, in the order they are tried.
     """
 
-    regression: Regression
+    regression: NormalEquations
     options: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, problem: CoefficientFormulation) -> Patterns:
+    def of(cls, problem: FreeFormulation) -> Patterns:
         """Compute the products; where all columns may be used at no price, all are."""
-        regression = Regression.of(problem)
+        regression = every_column(problem)
         if problem.convex:
             return cls(regression, tuple(regression.everything[:, None]))
         ends = zip(regression.start[:-1], regression.start[1:], strict=True)
@@ -75,20 +76,20 @@ class Patterns:
         return bool(np.all(values > np.finfo(float).eps * len(columns) * values[-1:]))
 
 
-class BruteForceCoefficients(Solver[CoefficientFormulation]):
+class BruteForceCoefficients(Solver[FreeFormulation]):
     """Try every pattern of used columns, at most one a tree, and refit its coefficients.
 
     ``extra["unique_support"]`` tells whether one support alone has the least value, to
     rounding; ``extra["patterns"]`` how many were tried.
     """
 
-    takes = CoefficientFormulation
+    takes = FreeFormulation
     summary = f"all patterns of used columns, up to {MOST_PATTERNS:.0e} of them"
     method = "exact"
     proof = "exhaustion"
 
     @classmethod
-    def unsupported(cls, problem: CoefficientFormulation) -> str | None:
+    def unsupported(cls, problem: FreeFormulation) -> str | None:
         """Refuse more patterns than can be tried."""
         count = count_patterns(problem)
         if count > MOST_PATTERNS:
@@ -98,15 +99,15 @@ class BruteForceCoefficients(Solver[CoefficientFormulation]):
             )
         return None
 
-    def prepare(self, problem: CoefficientFormulation) -> None:
+    def prepare(self, problem: FreeFormulation) -> None:
         """Compile the kernels that fill the columns."""
-        Regression.of(problem, np.arange(min(1, problem.n_columns)))
+        compile_listing(problem)
 
-    def build(self, problem: CoefficientFormulation) -> Patterns:
+    def build(self, problem: FreeFormulation) -> Patterns:
         """Return the columns and what each tree may use."""
         return Patterns.of(problem)
 
-    def run(self, problem: CoefficientFormulation, model: Patterns, control: Control) -> Answer:
+    def run(self, problem: FreeFormulation, model: Patterns, control: Control) -> Answer:
         """Refit all patterns; of those within rounding, keep one with the fewest trees."""
         form = model.regression
         rounding = _ROUNDING * problem.data.target_square
@@ -148,14 +149,16 @@ class BruteForceCoefficients(Solver[CoefficientFormulation]):
         )
 
 
-def count_patterns(problem: CoefficientFormulation) -> float:
+def count_patterns(problem: FreeFormulation) -> float:
     """Return at least the number of patterns that are tried; a float, since it can be large.
 
     Identical trees are counted as different ones.
     """
     if problem.convex:
         return 1.0
-    sizes = np.diff(problem.rule.point_start).astype(np.float64)
+    sizes = count_columns(problem)
+    if np.isinf(sizes).any():
+        return np.inf
     most = len(sizes) if problem.most_trees is None else min(problem.most_trees, len(sizes))
     with_trees = np.zeros(most + 1)  # the number of patterns with 0, 1, … trees
     with_trees[0] = 1.0

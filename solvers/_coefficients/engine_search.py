@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations import Regression
+from formulations import NormalEquations
 from formulations.arrays import FloatArray
 from formulations.rewritings.perspective import UnitFree
 from formulations.rewritings.ranges import Ranges
@@ -54,7 +54,7 @@ class CoefficientSearch(EngineRun):
 
     def __init__(
         self,
-        regression: Regression,
+        regression: NormalEquations,
         unit_free: UnitFree,
         b: FloatArray,
         control: Control,

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from formulations import CoefficientFormulation, Regression
+from formulations import FreeFormulation, NormalEquations
 from formulations.arrays import FloatArray
 from formulations.rewritings.perspective import UnitFree
 from solvers._choices.swaps import CBCDOptions
 from solvers._coefficients.branching import CoefficientBranching, compile_branching
 from solvers._coefficients.cbcd import CoefficientCBCD, solve_linear
+from solvers._coefficients.listing import (
+    compile_listing,
+    count_columns,
+    every_column,
+    unlistable,
+)
 from solvers._core.base import Answer, Control, Solver
 from solvers._core.result import BoundSource, Termination
 
@@ -26,23 +32,29 @@ _FIRST = 0.3
 _MATRICES = 8
 
 
-class GramSolver(Solver[CoefficientFormulation]):
+class GramSolver(Solver[FreeFormulation]):
     """What works on the Gram matrix of all columns, from an incumbent of coordinate descent."""
 
-    takes = CoefficientFormulation
+    takes = FreeFormulation
 
-    def prepare(self, problem: CoefficientFormulation) -> None:
+    @classmethod
+    def unsupported(cls, problem: FreeFormulation) -> str | None:
+        """Refuse subtrees that are too many to be listed."""
+        return unlistable(problem)
+
+    def prepare(self, problem: FreeFormulation) -> None:
         """Compile the kernels."""
         CoefficientCBCD(CBCDOptions()).prepare(problem)
+        compile_listing(problem)
         compile_branching()
 
-    def predicted_bytes(self, problem: CoefficientFormulation) -> int | None:
+    def predicted_bytes(self, problem: FreeFormulation) -> int | None:
         """Return the memory of the Gram matrix and its copies."""
-        return _MATRICES * 8 * problem.n_columns**2
+        return _MATRICES * 8 * int(count_columns(problem).sum()) ** 2
 
-    def build(self, problem: CoefficientFormulation) -> Regression:
+    def build(self, problem: FreeFormulation) -> NormalEquations | None:
         """Compute the products of all columns."""
-        return Regression.of(problem)
+        return every_column(problem)
 
 
 class CoefficientBranchAndBound(GramSolver):
@@ -57,7 +69,7 @@ class CoefficientBranchAndBound(GramSolver):
     proof = "exhaustion, by perspective bounds at the nodes"
     options: BranchAndBoundOptions
 
-    def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
+    def run(self, problem: FreeFormulation, model: NormalEquations, control: Control) -> Answer:
         """Find an incumbent, bound the root, drop what cannot be better, search."""
         if problem.convex:
             return solve_linear(model)
@@ -81,9 +93,18 @@ class CoefficientBranchAndBound(GramSolver):
         )
 
 
-def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatArray]:
+def first_incumbent(model: NormalEquations, control: Control) -> tuple[Answer, FloatArray]:
     """Return what coordinate descent with local search finds, and its coefficients."""
-    problem = model.problem
+    answer = first_answer(model.problem, control)
+    assert answer.choice is not None
+    assert answer.beta is not None
+    b = model.coefficients(answer.choice, answer.beta)
+    control.report(model.value(b))
+    return answer, b
+
+
+def first_answer(problem: FreeFormulation, control: Control) -> Answer:
+    """Return what coordinate descent with local search finds in part of the time."""
     solver = CoefficientCBCD(CBCDOptions())
     limit = control.time_limit
     control.time_limit = control.elapsed + _FIRST * (limit - control.elapsed)
@@ -91,14 +112,10 @@ def first_incumbent(model: Regression, control: Control) -> tuple[Answer, FloatA
         answer = solver.run(problem, solver.build(problem), control)
     finally:
         control.time_limit = limit
-    assert answer.choice is not None
-    assert answer.beta is not None
-    b = model.coefficients(answer.choice, answer.beta)
-    control.report(model.value(b))
-    return replace(answer, termination=control.stop() or Termination.CONVERGED), b
+    return replace(answer, termination=control.stop() or Termination.CONVERGED)
 
 
-def nothing_helps(model: Regression, first: Answer) -> Answer:
+def nothing_helps(model: NormalEquations, first: Answer) -> Answer:
     """Return the answer where no column can lower the objective: the empty model is best."""
     choice, beta = model.solution(np.zeros(model.n_columns))
     return replace(

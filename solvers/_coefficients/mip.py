@@ -12,12 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from formulations import CoefficientFormulation, Regression
+from formulations import FreeFormulation, NormalEquations
 from formulations.rewritings.perspective import UnitFree
 from solvers._choices.mip import MIPOptions
 from solvers._choices.swaps import CBCDOptions
 from solvers._coefficients.cbcd import CoefficientCBCD
 from solvers._coefficients.engine_search import CoefficientSearch
+from solvers._coefficients.listing import compile_listing, every_column, unlistable
 from solvers._core.base import Answer, Control, Solver
 from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination
@@ -26,7 +27,7 @@ from solvers._engines.pyomo import GUROBI, HIGHS, SCIP, warm_up
 from solvers._engines.pyomo_coefficients import Tightened, solve_outer, solve_quadratic, tighten
 
 
-class CoefficientMIP(Solver[CoefficientFormulation]):
+class CoefficientMIP(Solver[FreeFormulation]):
     """Descent, the perspective relaxation, fixing, then an engine on what is left.
 
     The engine gets a semicontinuous program (`rewritings.semicontinuous`) with ranges of the
@@ -39,7 +40,7 @@ class CoefficientMIP(Solver[CoefficientFormulation]):
     ``extra["touches_bound"]`` whether the best coefficients reach the stated range.
     """
 
-    takes = CoefficientFormulation
+    takes = FreeFormulation
     method = "exact"
     proof = "the engine's bound, lowered by its tolerances"
     options: MIPOptions
@@ -47,18 +48,24 @@ class CoefficientMIP(Solver[CoefficientFormulation]):
     engine: ClassVar[str]
     _late = 0.0
 
-    def prepare(self, problem: CoefficientFormulation) -> None:
+    @classmethod
+    def unsupported(cls, problem: FreeFormulation) -> str | None:
+        """Refuse subtrees that are too many to be listed."""
+        return unlistable(problem)
+
+    def prepare(self, problem: FreeFormulation) -> None:
         """Compile the kernels and let the engine solve something in its process."""
         CoefficientCBCD(CBCDOptions()).prepare(problem)
+        compile_listing(problem)
         began = perf_counter()
         engine_process(1).call(warm_up, self.engine, limit=np.inf, stopped=lambda: False)
         self._late = max(perf_counter() - began - STARTING_SECONDS, 0.0)
 
-    def build(self, problem: CoefficientFormulation) -> Regression:
+    def build(self, problem: FreeFormulation) -> NormalEquations:
         """Compute the products of all columns."""
-        return Regression.of(problem)
+        return every_column(problem)
 
-    def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
+    def run(self, problem: FreeFormulation, model: NormalEquations, control: Control) -> Answer:
         """Find an incumbent, relax, drop what cannot be better, ask the engine."""
         descent = CoefficientCBCD(CBCDOptions())
         first = descent.run(problem, descent.build(problem), control)

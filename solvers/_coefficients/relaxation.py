@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from formulations import CoefficientFormulation, Regression
+from formulations import FreeFormulation, JointSubtreePruning, NormalEquations
 from formulations.rewritings.perspective import UnitFree
 from solvers._coefficients.branching import CoefficientBranching
 from solvers._coefficients.cbcd import solve_linear
-from solvers._coefficients.exact import GramSolver, first_incumbent, nothing_helps
+from solvers._coefficients.column_generation import ColumnGeneration
+from solvers._coefficients.exact import (
+    GramSolver,
+    first_answer,
+    first_incumbent,
+    nothing_helps,
+)
+from solvers._coefficients.listing import every_column, unlistable
 from solvers._core.base import Answer, Control
 from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination
@@ -23,6 +30,9 @@ class CoefficientRelaxation(GramSolver):
     Part of the Gram matrix is moved into the perspective terms: the ridge first, and then
     as much as raises the bound (`splitting`). The relaxation is rounded and improved
     by descent; the better of that and what coordinate descent finds is returned.
+
+    Where subtrees are too many to be listed, those that are needed are generated, and only the
+    ridge is moved. Without a ridge, the bound is then that of the point.
     """
 
     summary = "own perspective relaxation, rounded and improved by descent"
@@ -38,8 +48,27 @@ class CoefficientRelaxation(GramSolver):
                 "relaxation works on the Gram matrix, form='gram'"
             )
 
-    def run(self, problem: CoefficientFormulation, model: Regression, control: Control) -> Answer:
+    @classmethod
+    def unsupported(cls, problem: FreeFormulation) -> str | None:
+        """Take all problems."""
+        del problem
+        return None
+
+    def predicted_bytes(self, problem: FreeFormulation) -> int | None:
+        """Return the memory of the Gram matrix and its copies, where all columns are listed."""
+        return super().predicted_bytes(problem) if unlistable(problem) is None else None
+
+    def build(self, problem: FreeFormulation) -> NormalEquations | None:
+        """Compute the products of all columns, where they can be listed."""
+        return None if unlistable(problem) else every_column(problem)
+
+    def run(
+        self, problem: FreeFormulation, model: NormalEquations | None, control: Control
+    ) -> Answer:
         """Find an incumbent, relax, round."""
+        if model is None:
+            assert isinstance(problem, JointSubtreePruning)
+            return self._generate(problem, control)
         if problem.convex:
             return solve_linear(model)
         first, b = first_incumbent(model, control)
@@ -58,4 +87,21 @@ class CoefficientRelaxation(GramSolver):
             bound=search.bound,
             bound_source=BoundSource.SPLIT,
             extra={"form": "gram", "columns": len(root.others)},
+        )
+
+    def _generate(self, problem: JointSubtreePruning, control: Control) -> Answer:
+        first = first_answer(problem, control)
+        search = ColumnGeneration(problem, first)
+        local = first.local
+        if problem.rule.ridge > 0.0:
+            search.run(self.options.tolerance, control)
+            local = search.round(control) or local
+        choice, beta = search.solution
+        return Answer(
+            control.stop() or Termination.CONVERGED,
+            choice=choice,
+            beta=beta,
+            local=local,
+            relaxed=search.point,
+            extra={"form": "generated", "rounds": search.rounds},
         )

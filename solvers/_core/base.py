@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from formulations import ChoiceFormulation, CoefficientFormulation, Formulation
+from formulations import ChoiceFormulation, Formulation
 from formulations.arrays import FloatArray, IntArray
 from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination, TraceEntry
@@ -146,7 +146,7 @@ class Solver(ABC, Generic[P]):
     """
 
     takes: ClassVar[type[Any]] = ChoiceFormulation
-    for_coefficients: ClassVar[type[Solver[CoefficientFormulation]] | None] = None
+    for_coefficients: ClassVar[type[Solver[Any]] | None] = None
     summary: ClassVar[str]
     method: ClassVar[str]
     proof: ClassVar[str]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from formulations import CoefficientFormulation, Formulation, InvalidInput, Polishing
+from formulations import ChoiceFormulation, Formulation, InvalidInput, Polishing
 from solvers._core.base import Callback
 from solvers._core.path_values import path_values
 from solvers._core.pooling import pooled, with_later_bounds
@@ -96,8 +96,8 @@ class Path:
             if isinstance(problem, Polishing):
                 problem, label = problem.with_value("n_trees", None), "unpolished"
             choice = problem.full()
-            free = isinstance(problem, CoefficientFormulation)
-            beta = (choice > 0).astype(np.float64) if free else None
+            fixed = isinstance(problem, ChoiceFormulation)
+            beta = None if fixed else problem.keeps(choice).astype(np.float64)
             rows.append({self.over: np.nan, "solver": label})
             rows[-1] |= self._figures(problem, choice, beta)
             rows[-1]["objective"] = rows[-1]["loss"]
@@ -148,8 +148,8 @@ def solve_path(
     problem
         A formulation; its own value of the parameter does not matter.
     over
-        The parameter: ``"alpha"`` of `LayerPruning` and `JointPruning`, ``"alpha2"`` of
-        `JointPruning` and `Polishing`, ``"n_trees"`` of `Polishing` with ρ = 0.
+        The parameter: ``"alpha"`` of all but `Polishing`, ``"alpha2"`` of `JointPruning`,
+        `JointSubtreePruning` and `Polishing`, ``"n_trees"`` of `Polishing` with ρ = 0.
     values
         The values, or how many. Numbers of trees are 1…``values``, by default up to 50. Values
         of α and α₂ are at least 0; 50 by default, and evenly spaced in the logarithm,

@@ -14,6 +14,7 @@ from formulations import (
     Formulation,
     InvalidInput,
     JointPruning,
+    JointSubtreePruning,
     Polishing,
 )
 from formulations.arrays import FloatArray, finite_floats
@@ -32,7 +33,7 @@ _CONSTANT = 1e-12
 
 def path_parameters(problem: Formulation) -> tuple[str, ...]:
     """Return the parameters of a problem that `solve_path` can follow."""
-    if isinstance(problem, JointPruning):
+    if isinstance(problem, JointPruning | JointSubtreePruning):
         return ("alpha", "alpha2")
     if isinstance(problem, Polishing):
         if problem.rho == 2:
@@ -88,6 +89,11 @@ def _spaced(problem: Formulation, over: str, count: int) -> FloatArray:
     span = _SPAN
     if isinstance(problem, ChoiceFormulation):
         top = problem.alpha_max_certified()
+    elif isinstance(problem, JointSubtreePruning):
+        if over == "alpha2" and problem.rho == 2:
+            top, span = 100.0 * problem.largest_squares, _RIDGE_SPAN
+        else:
+            top = problem.price_of_nothing(over)
     else:
         assert isinstance(problem, JointPruning | Polishing)
         if over == "alpha2" and problem.rho == 2:

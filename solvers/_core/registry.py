@@ -16,6 +16,7 @@ from formulations import (
     CoefficientFormulation,
     Formulation,
     JointPruning,
+    JointSubtreePruning,
     LayerPruning,
     Polishing,
     SubtreePruning,
@@ -138,6 +139,8 @@ def fitting_class(found: type[Solver[Any]], problem: Formulation) -> type[Solver
 def unsupported(found: type[Solver[Any]], problem: Formulation) -> str | None:
     """Return why a solver cannot take a problem, or None when it can."""
     fitting = fitting_class(found, problem)
+    if fitting is None and isinstance(problem, JointSubtreePruning):
+        return "where coefficients are free, it takes depths and not subtrees"
     if fitting is None:
         free = isinstance(problem, CoefficientFormulation)
         return f"it takes problems whose coefficients are {'fixed' if free else 'free'}"
@@ -214,9 +217,10 @@ def capability_table() -> list[dict[str, str]]:
 def _kinds(found: type[Solver[Any]]) -> list[str]:
     """Return the kinds of problems that a solver or its companion is written for."""
     classes = [item for item in (found, found.for_coefficients) if item is not None]
+    kinds = (LayerPruning, SubtreePruning, Polishing, JointPruning, JointSubtreePruning)
     return [
         problem.kind
-        for problem in (LayerPruning, SubtreePruning, Polishing, JointPruning)
+        for problem in kinds
         if any(issubclass(problem, item.takes) for item in classes)
     ]
 

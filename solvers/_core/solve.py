@@ -8,6 +8,7 @@ import platform
 import signal
 import threading
 from collections.abc import Iterator
+from functools import cache
 from time import perf_counter
 from types import FrameType
 from typing import Any
@@ -18,7 +19,6 @@ from threadpoolctl import threadpool_limits
 
 from formulations import (
     ChoiceFormulation,
-    CoefficientFormulation,
     Formulation,
     InvalidInput,
 )
@@ -281,8 +281,14 @@ def _versions(engines: tuple[str, ...]) -> dict[str, str]:
     versions = {"python": platform.python_version()}
     for package in ("forestprune", "numpy", "numba", *engines):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[package] = importlib.metadata.version(package)
+            versions[package] = _version(package)
     return versions
+
+
+@cache
+def _version(package: str) -> str:
+    # Looking it up takes longer than a small problem.
+    return importlib.metadata.version(package)
 
 
 def _start(
@@ -301,11 +307,11 @@ def _start(
         start = given
     try:
         choice = problem.checked(start)
-        if isinstance(problem, CoefficientFormulation):
-            # A result of a problem with fixed coefficients has ones for removed trees too.
-            beta = None if beta is None else np.where(choice > 0, beta, 0.0)
-            return choice, problem.checked_beta(choice, beta)
-        return choice, problem.checked_beta(choice, None)
+        if isinstance(problem, ChoiceFormulation):
+            return choice, problem.checked_beta(choice, None)
+        # A result of a problem with fixed coefficients has ones for removed trees too.
+        beta = None if beta is None else np.where(problem.keeps(choice), beta, 0.0)
+        return choice, problem.checked_beta(choice, beta)
     except InvalidInput as error:
         raise InvalidInput(f"warm_start is not feasible: {error}") from None
 
