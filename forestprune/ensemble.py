@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
-from sklearn.utils import check_array
 
-from forestprune.traversal import Nodes, add_leaf_values, find_leaves, join_trees
+from forestprune.kernels.traversal import Passes, add_leaf_values, find_leaves, join_trees
+from forestprune.links import Link, indicators
+from forestprune.rows import RowRules
 from forestprune.trees import Tree
 from formulations import InvalidInput, PruningData
 from formulations.arrays import FloatArray, PickledByFields, finite_floats, frozen
 from formulations.data import leaf_code_dtype
 from formulations.data_checks import row_weights
-
-_SPARSE_CHUNK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +44,13 @@ class TreeEnsemble(PickledByFields):
         Class name of the source model.
     allow_nan
         Whether the source takes missing features.
+    classes
+        (classes,) labels of a classifier in the order of its outputs; one output for up to two
+        classes, but for `link` "softmax" and "one_vs_all". None for a response.
+    link
+        How predictions follow from the sums above.
+    rules
+        How the source reads its rows.
     """
 
     trees: tuple[Tree, ...]
@@ -57,6 +61,9 @@ class TreeEnsemble(PickledByFields):
     feature_names: tuple[str, ...] | None
     source: str
     allow_nan: bool
+    classes: npt.NDArray[Any] | None = None
+    link: Link = field(default_factory=Link)
+    rules: RowRules = field(default_factory=RowRules)
 
     @property
     def n_trees(self) -> int:
@@ -67,6 +74,15 @@ class TreeEnsemble(PickledByFields):
     def n_nodes(self) -> int:
         """Number of nodes of all trees, roots counted."""
         return sum(tree.n_nodes for tree in self.trees)
+
+    @property
+    def target_is_score(self) -> bool:
+        """Whether the ensemble is pruned against its own raw score, and not against y.
+
+        So it is where least squares on y says little about the sums of trees, which are
+        logarithms of odds, for instance.
+        """
+        return not self.link.is_identity
 
     @property
     def n_outputs(self) -> int:
@@ -98,20 +114,45 @@ class TreeEnsemble(PickledByFields):
         """Return what the ensemble predicts without its trees, (m, q)."""
         return self._offset(self.checked_rows(X))
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return predictions, (m,) for one output and (m, q) for several.
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the response, (m,) for one output and (m, q) for several, or class labels (m,).
 
         Raises
         ------
         InvalidInput
             As `apply`.
         """
-        rows = self.checked_rows(X)
-        prediction = self._offset(rows)
-        if self.trees:
-            for part, dense in _dense_parts(rows):
-                add_leaf_values(self._nodes, dense, self._scaled_values, prediction[part])
-        return prediction[:, 0] if self.n_outputs == 1 else prediction
+        raw = self._sums(self.checked_rows(X))
+        if self.classes is not None:
+            return self.link.labels(raw, self.classes)
+        response = self.link.response(raw)
+        return response[:, 0] if self.n_outputs == 1 else response
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability (m, classes) of each class: see `Link.probabilities`.
+
+        Raises
+        ------
+        InvalidInput
+            As `apply`, and when the source is no classifier.
+        """
+        if self.classes is None:
+            raise InvalidInput(f"predict_proba is for classifiers; {self.source} is none")
+        return self.link.probabilities(self._sums(self.checked_rows(X)), len(self.classes))
+
+    def raw_predict(self, X: Any) -> FloatArray:
+        """Return what the trees sum to, (m,) for one output and (m, q) for several.
+
+        It is the response itself, unless `link` says otherwise; for classes it is their
+        frequencies, or scores that the link makes probabilities from.
+
+        Raises
+        ------
+        InvalidInput
+            As `apply`.
+        """
+        raw = self._sums(self.checked_rows(X))
+        return raw[:, 0] if self.n_outputs == 1 else raw
 
     def pruning_data(
         self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
@@ -123,7 +164,7 @@ class TreeEnsemble(PickledByFields):
         X
             (m, features) rows, usually those that the ensemble was fitted on.
         y
-            (m,) or (m, q) response.
+            (m,) or (m, q) response, or (m,) class labels: see `checked_response`.
         sample_weight
             (m,) weights of at least 0, 1 by default.
 
@@ -133,16 +174,8 @@ class TreeEnsemble(PickledByFields):
             When X or y do not fit the ensemble or each other.
         """
         rows = self.checked_rows(X)
-        response = finite_floats("y", y)
         row_weights(sample_weight, rows.shape[0])  # refused before the rows go down the trees
-        if response.ndim not in (1, 2) or len(response) != rows.shape[0]:
-            raise InvalidInput(
-                f"y must have one entry for each of the {rows.shape[0]} rows of X, "
-                f"got shape {response.shape}"
-            )
-        outputs = 1 if response.ndim == 1 else response.shape[1]
-        if outputs != self.n_outputs:
-            raise InvalidInput(f"y must have {self.n_outputs} outputs, got {outputs}")
+        response = self.checked_response(rows, y)
         return PruningData.from_trees(
             [tree.parent for tree in self.trees],
             self._relative_values,
@@ -153,61 +186,59 @@ class TreeEnsemble(PickledByFields):
         )
 
     def checked_rows(self, X: Any) -> Any:
-        """Return X as float32, dense or CSR, its columns in the order of the fit.
+        """Return X as the source compares it, dense or CSR, its columns in the order of the fit.
 
         Raises
         ------
         InvalidInput
             As `apply`.
         """
-        columns = list(getattr(X, "columns", ()))
-        # As in scikit-learn, columns have names when these are strings; others count by place.
-        named = self.feature_names is not None and any(isinstance(c, str) for c in columns)
-        if named and columns != list(self.feature_names or ()):
-            X = X[self._in_order(columns)]
-        try:
-            with np.errstate(over="ignore"):  # what is too large for float32 is refused as such
-                rows = check_array(
-                    X,
-                    dtype=np.float32,
-                    accept_sparse="csr",
-                    # scikit-learn's trees take missing values in dense rows only.
-                    ensure_all_finite=not self.allow_nan or issparse(X) or "allow-nan",
-                    estimator=self.source,
-                    input_name="X",
-                )
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(str(error)) from None
-        if rows.shape[1] != self.n_features:
-            raise InvalidInput(
-                f"X has {rows.shape[1]} features, but the {self.source} was fitted on "
-                f"{self.n_features}"
-            )
-        return rows
+        return self.rules.checked(
+            X, self.n_features, self.feature_names, self.source, self.allow_nan
+        )
 
-    def _in_order(self, given: list[Any]) -> list[str]:
-        wanted = self.feature_names or ()
-        missing = [name for name in wanted if name not in given]
-        unknown = [name for name in given if name not in wanted]
-        if missing or unknown or len(given) != len(wanted):
-            told = [
-                f"{label} {', '.join(map(repr, names[:5]))}{' …' if len(names) > 5 else ''}"
-                for label, names in (("missing", missing), ("not seen at fit", unknown))
-                if names
-            ]
-            raise InvalidInput(
-                f"X must have the columns that the {self.source} was fitted on: "
-                + ("; ".join(told) or "a name occurs twice")
-            )
-        return list(wanted)
+    def checked_response(self, rows: Any, y: npt.ArrayLike) -> FloatArray:
+        """Return what the trees are to sum to on checked rows, (m, q).
+
+        That is y itself, or the indicators of its classes (`indicators`). For a model whose
+        trees sum to something else, such as the logarithm of odds (`target_is_score`), it is
+        the full model's raw score, and y is only checked.
+
+        Raises
+        ------
+        InvalidInput
+            When y does not fit the rows, or holds an unknown class.
+        """
+        count = rows.shape[0]
+        if self.classes is not None:
+            response = indicators(y, self.classes, count)
+        else:
+            response = finite_floats("y", y)
+            if response.ndim not in (1, 2) or len(response) != count:
+                raise InvalidInput(
+                    f"y must have one entry for each of the {count} rows of X, "
+                    f"got shape {response.shape}"
+                )
+            response = response.reshape(count, -1)
+            if response.shape[1] != self.n_outputs:
+                raise InvalidInput(f"y must have {self.n_outputs} outputs, got {response.shape[1]}")
+        return self._sums(rows) if self.target_is_score else response
 
     def _leaves(self, rows: Any) -> npt.NDArray[np.unsignedinteger[Any]]:
         most = max((len(tree.leaves) for tree in self.trees), default=1)
         codes = np.empty((self.n_trees, rows.shape[0]), dtype=leaf_code_dtype(most))
         if self.trees:
-            for part, dense in _dense_parts(rows):
-                find_leaves(self._nodes, dense, codes[:, part])
+            for part, dense in self.rules.dense_parts(rows):
+                find_leaves(self._passes, dense, codes[:, part])
         return codes
+
+    def _sums(self, rows: Any) -> FloatArray:
+        """Return raw scores (m, q) of checked rows."""
+        raw = self._offset(rows)
+        if self.trees:
+            for part, dense in self.rules.dense_parts(rows):
+                add_leaf_values(self._passes, dense, self._scaled_values, raw[part])
+        return raw
 
     def _offset(self, rows: Any) -> FloatArray:
         offset = np.tile(self.constant, (rows.shape[0], 1))
@@ -220,8 +251,8 @@ class TreeEnsemble(PickledByFields):
         return offset
 
     @cached_property
-    def _nodes(self) -> Nodes:
-        return join_trees(self.trees)
+    def _passes(self) -> Passes:
+        return join_trees(self.trees, self.rules.dtype)
 
     @cached_property
     def _relative_values(self) -> list[FloatArray]:
@@ -237,14 +268,3 @@ class TreeEnsemble(PickledByFields):
 
     def __repr__(self) -> str:
         return f"TreeEnsemble({self.n_trees} trees, {self.n_nodes} nodes, from {self.source})"
-
-
-def _dense_parts(rows: Any) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
-    """Yield all rows at once or, when they are sparse, chunks of dense rows."""
-    if isinstance(rows, np.ndarray):
-        yield slice(0, len(rows)), frozen(rows)
-        return
-    size = max(1, _SPARSE_CHUNK_BYTES // (4 * rows.shape[1]))
-    for begin in range(0, rows.shape[0], size):
-        part = slice(begin, min(begin + size, rows.shape[0]))
-        yield part, frozen(rows[part].toarray())

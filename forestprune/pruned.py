@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from forestprune.ensemble import TreeEnsemble
+from forestprune.exporting.exports import Exports
 from formulations import InvalidInput, Polishing
 from formulations.arrays import FloatArray, IntArray, frozen
 from formulations.base import nodes_to_depth
@@ -15,7 +17,7 @@ from solvers import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrunedEnsemble:
+class PrunedEnsemble(Exports):
     """What is left of an ensemble after pruning.
 
     It holds its own trees and does not need the source model. A tree pruned to depth 0 adds
@@ -30,9 +32,11 @@ class PrunedEnsemble:
     source_nodes
         Number of nodes of the source, roots counted.
     alpha
-        The α of the problem, in units of y².
+        The α of the problem, in units of y², or another penalty that led to the model; None
+        where none did.
     result
-        The solver's result for Problem (1) or (5), with objective, bound and gap.
+        The solver's result for Problem (1) or (5), with objective, bound and gap; for a
+        competitor (`compete`) its label and, as the objective, the loss.
     polishing
         The solver's result for Problem (2), from which the weights of the trees come; None
         where the trees keep the weights of ``result``.
@@ -46,14 +50,14 @@ class PrunedEnsemble:
     model: TreeEnsemble
     depths: IntArray
     source_nodes: int
-    alpha: float
+    alpha: float | None
     result: Result
     polishing: Result | None = None
     validation: tuple[float, float] | None = None
     max_nodes: int | None = None
 
     @classmethod
-    def cut(cls, source: TreeEnsemble, result: Result, alpha: float) -> PrunedEnsemble:
+    def cut(cls, source: TreeEnsemble, result: Result, alpha: float | None) -> PrunedEnsemble:
         """Cut and weigh the trees of an ensemble as a result of Problem (1) or (5) says.
 
         Parameters
@@ -63,7 +67,7 @@ class PrunedEnsemble:
         result
             A result with a choice: a depth for each tree, or a mark for each node.
         alpha
-            The α of the problem, in units of y².
+            The α of the problem, in units of y², or None.
 
         Raises
         ------
@@ -89,15 +93,10 @@ class PrunedEnsemble:
             depths[i] = tree.layer[kept].max(initial=0)
             if depths[i] > 0:
                 trees.append(tree.keep(kept))
-        model = TreeEnsemble(
+        model = replace(
+            source,
             trees=tuple(trees),
             scale=frozen((source.scale * result.beta)[depths > 0]),
-            constant=source.constant,
-            init=source.init,
-            n_features=source.n_features,
-            feature_names=source.feature_names,
-            source=source.source,
-            allow_nan=source.allow_nan,
         )
         return cls(model, frozen(depths), source.n_nodes, alpha, result)
 
@@ -141,8 +140,8 @@ class PrunedEnsemble:
         depths = np.where(result.beta != 0.0, self.depths, 0)
         return replace(self, model=model, depths=frozen(depths), polishing=result)
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return predictions, (m,) for one output and (m, q) for several.
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the response, (m,) for one output and (m, q) for several, or class labels (m,).
 
         Parameters
         ----------
@@ -156,6 +155,31 @@ class PrunedEnsemble:
             When X does not have the features the source was fitted on.
         """
         return self.model.predict(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability (m, classes) of each class: see `Link.probabilities`.
+
+        Raises
+        ------
+        InvalidInput
+            As `predict`, and when the source is no classifier.
+        """
+        return self.model.predict_proba(X)
+
+    def raw_predict(self, X: Any) -> FloatArray:
+        """Return what the kept trees sum to: see `TreeEnsemble.raw_predict`.
+
+        Raises
+        ------
+        InvalidInput
+            As `predict`.
+        """
+        return self.model.raw_predict(X)
+
+    @property
+    def classes(self) -> npt.NDArray[Any] | None:
+        """Labels in the order of `predict_proba`, None for a response."""
+        return self.model.classes
 
     @property
     def beta(self) -> FloatArray:
@@ -202,8 +226,9 @@ class PrunedEnsemble:
         depth = f"{kept.mean():.1f} of mean depth" if len(kept) else "none: only its start is left"
         limit = "" if self.max_nodes is None else f", at most {self.max_nodes} asked for"
         parts = "" if self.by_depth else " to subtrees"
+        price = "" if self.alpha is None else f" at α = {self.alpha:.4g} (units of y²)"
         lines = [
-            f"{self.model.source} pruned{parts} at α = {self.alpha:.4g} (units of y²)",
+            f"{self.model.source} pruned{parts}{price}",
             f"trees     {self.n_trees} of {len(self.depths)} ({depth})",
             f"nodes     {self.n_nodes} of {self.source_nodes} ({self.compactness:.2%}){limit}",
             f"features  {self.n_features_used} of {self.model.n_features}",

@@ -11,33 +11,19 @@ import numpy.typing as npt
 
 from forestprune.budget import BudgetSearch, smallest_tree
 from forestprune.ensemble import TreeEnsemble
+from forestprune.forgetful.bridge import retained_rows
 from forestprune.pruned import PrunedEnsemble
 from forestprune.readers import read_ensemble
-from formulations import (
-    Formulation,
-    InvalidInput,
-    JointPruning,
-    LayerPruning,
-    Polishing,
-    PruningData,
-    SubtreePruning,
-    cut_trees,
-)
-from formulations.arrays import FloatArray, finite_floats, non_negative_number
+from forestprune.recipe import Recipe, check_size
+from formulations import InvalidInput, PruningData
+from formulations.arrays import FloatArray
 from formulations.weights import LayerWeights, NodeWeights
-from solvers import EngineFailure, Result, make_solver, solve
-
-# How many trees a person can read.
-_FEW = 10
-
-# Arguments of `solve` that do not depend on the solver; a warm start belongs to one problem.
-_COMMON = ("time_limit", "gap", "seed", "threads", "verbose", "callback")
 
 
 def pruning_data(
     model: Any,
-    X: Any,
-    y: npt.ArrayLike,
+    X: Any = None,
+    y: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> PruningData:
@@ -48,9 +34,10 @@ def pruning_data(
     model
         A fitted ensemble that `read_ensemble` takes.
     X
-        (m, features) rows, usually those of the fit.
+        (m, features) rows, usually those of the fit. A forgetful model remembers rows: without
+        X and y these are taken.
     y
-        (m,) or (m, q) response.
+        (m,) or (m, q) response, or (m,) class labels: see `TreeEnsemble.checked_response`.
     sample_weight
         (m,) weights of at least 0, 1 by default; a row of weight 0 counts as removed.
     weights
@@ -61,7 +48,12 @@ def pruning_data(
     InvalidInput
         When the model cannot be pruned, or X or y do not fit.
     """
-    return read_ensemble(model, weights).pruning_data(X, y, sample_weight)
+    ensemble = read_ensemble(model, weights)
+    if X is None and y is None:
+        X, y = retained_rows(model)
+    elif X is None or y is None:
+        raise InvalidInput("both X and y must be given, or neither for a forgetful model")
+    return ensemble.pruning_data(X, y, sample_weight)
 
 
 def prune(
@@ -94,7 +86,10 @@ def prune(
     model
         A fitted ensemble that `read_ensemble` takes.
     X, y
-        (m, features) rows and (m,) or (m, q) response to prune on, usually those of the fit.
+        (m, features) rows and (m,) or (m, q) response, or (m,) class labels, to prune on, usually
+        those of the fit. Forests of classifiers are pruned against class indicators. Boosted
+        classifiers, and models with a logarithmic link, are pruned against their own scores on
+        the rows of X; of y only the form is checked (`TreeEnsemble.target_is_score`).
     shape
         ``"depth"``: every tree is cut at one depth. ``"subtree"``: every branch where it serves
         best, so that the same number of nodes predicts better.
@@ -124,8 +119,8 @@ def prune(
         For ``"best_subset"``: how many trees may be left, at least 1. 10 by default, unless
         ``alpha2`` is given. More than there are: all are left, with a warning.
     joint
-        Whether to choose depths and weights together (Problem (5)), with the penalty that
-        ``polish`` and ``alpha2`` say. This problem has no ``n_trees``, and is about depths.
+        Whether to choose depths, or subtrees, and weights together (Problem (5)), with the
+        penalty that ``polish`` and ``alpha2`` say. This problem has no ``n_trees``.
     polish_solver
         Name or label of the solver for polishing.
     validation_data
@@ -154,42 +149,26 @@ def prune(
     UserWarning
         When no tree survives, or ``n_trees`` is above the number of kept trees.
     """
-    _check_size(shape, alpha, max_nodes, joint, solve_options)
-    _check_polish(polish, alpha2, n_trees, joint, validation_data)
-    make_solver(polish_solver)  # a wrong name is refused before anything is solved
+    recipe = Recipe(shape, weights, solver, polish, alpha2, n_trees, joint, polish_solver)
+    check_size(alpha, max_nodes)
+    if max_nodes is not None and "warm_start" in solve_options:
+        raise InvalidInput("warm_start is for one alpha; with max_nodes there are many")
+    if validation_data is not None:
+        _check_decision(polish, joint)
     ensemble = read_ensemble(model)
     validation = None if validation_data is None else _validation(ensemble, validation_data)
     data = ensemble.pruning_data(X, y, sample_weight)
-    size = 1.0 if alpha is None else non_negative_number("alpha", alpha)
-    scaled = size * data.y_variance
-    rho = 2 if polish == "ridge" else 0
-    price = non_negative_number("alpha2", 0.01 if alpha2 is None else alpha2) * data.y_variance
-    problem: Formulation
-    if joint:
-        problem = JointPruning(data, scaled, price, rho, weights)
-    elif shape == "subtree":
-        problem = SubtreePruning(data, scaled, weights)
-    else:
-        problem = LayerPruning(data, scaled, weights)
-
-    def first(problem: Formulation, **options: Any) -> Result:
-        return _solved(problem, solver, options)
-
+    size = 1.0 if alpha is None else float(alpha)
+    problem = recipe.problem(data, size)
     if max_nodes is None:
-        result = first(problem, **solve_options)
+        scaled, result = size * data.y_variance, recipe.solved(problem, **solve_options)
     else:
-        scaled, result = BudgetSearch(problem, int(max_nodes), first, solve_options).run()
-    pruned = PrunedEnsemble.cut(ensemble, result, scaled)
-    if polish is not None and not joint and pruned.n_trees > 0:
-        most = n_trees
-        if rho == 0 and n_trees is None and alpha2 is None:
-            most = min(_FEW, pruned.n_trees)
-        assert result.choice is not None
-        trees = data if pruned.by_depth else cut_trees(data, result.choice)
-        again = Polishing(trees, pruned.depths, price, rho, most)
-        common = {name: solve_options[name] for name in _COMMON if name in solve_options}
-        polished = pruned.polished(again, _solved(again, polish_solver, common))
-        pruned = polished if validation is None else _better(pruned, polished, *validation)
+        search = BudgetSearch(problem, int(max_nodes), recipe.solved, solve_options)
+        scaled, result = search.run()
+    unpolished = PrunedEnsemble.cut(ensemble, result, scaled)
+    pruned = recipe.weighed(unpolished, data, solve_options)
+    if validation is not None and pruned is not unpolished:
+        pruned = _better(unpolished, pruned, *validation)
     if pruned.n_trees == 0:
         reason = f"at alpha={size:g}: the model predicts what it starts from"
         told = "a smaller alpha keeps more"
@@ -200,69 +179,14 @@ def prune(
     return pruned if max_nodes is None else replace(pruned, max_nodes=int(max_nodes))
 
 
-def _check_size(
-    shape: object, alpha: object, max_nodes: object, joint: object, options: dict[str, Any]
-) -> None:
-    """Refuse what does not say how small the model is to be, before anything is solved."""
-    if shape not in ("depth", "subtree"):
-        raise InvalidInput(f'shape must be "depth" or "subtree", not {shape!r}')
-    if shape == "subtree" and joint is True:
-        raise InvalidInput(
-            'joint=True chooses depths together with weights, not subtrees: give shape="depth", '
-            "or joint=False to weigh the subtrees after they are chosen"
-        )
-    if max_nodes is None:
-        return
-    if alpha is not None:
-        raise InvalidInput("give alpha, a price for size, or max_nodes, a limit, not both")
-    if "warm_start" in options:
-        raise InvalidInput("warm_start is for one alpha; with max_nodes there are many")
-    if isinstance(max_nodes, bool) or not isinstance(max_nodes, int | np.integer) or max_nodes < 0:
-        raise InvalidInput(f"max_nodes must be an integer of at least 0, not {max_nodes!r}")
-
-
-def _check_polish(
-    polish: object, alpha2: object, n_trees: object, joint: object, validation_data: object
-) -> None:
-    """Refuse arguments that are wrong, or would have no effect, before anything is solved."""
-    if polish not in ("ridge", "best_subset", None):
-        raise InvalidInput(f'polish must be "ridge", "best_subset" or None, not {polish!r}')
-    if not isinstance(joint, bool):
-        raise InvalidInput(f"joint must be True or False, not {joint!r}")
+def _check_decision(polish: str | None, joint: bool) -> None:
+    """Refuse validation data where there is nothing to decide."""
     if polish is None:
-        if joint:
-            raise InvalidInput(
-                'joint=True needs polish="ridge" or "best_subset": the penalty on the weights'
-            )
-        for name, given in (
-            ("alpha2", alpha2),
-            ("n_trees", n_trees),
-            ("validation_data", validation_data),
-        ):
-            if given is not None:
-                raise InvalidInput(f"{name} is for polishing, but polish is None")
-    if joint and validation_data is not None:
+        raise InvalidInput("validation_data is for polishing, but polish is None")
+    if joint:
         raise InvalidInput(
             "validation_data decides whether to polish; with joint=True there is no choice"
         )
-    if n_trees is None:
-        return
-    if polish != "best_subset" or joint:
-        raise InvalidInput(
-            f'n_trees is for polish="best_subset" with joint=False, got polish={polish!r} '
-            f"with joint={joint}"
-        )
-    if alpha2 is not None:
-        raise InvalidInput("give n_trees, a limit, or alpha2, a price for each tree, not both")
-    if isinstance(n_trees, bool) or not isinstance(n_trees, int | np.integer) or n_trees < 1:
-        raise InvalidInput(f"n_trees must be an integer of at least 1, not {n_trees!r}")
-
-
-def _solved(problem: Formulation, solver: str, options: dict[str, Any]) -> Result:
-    result = solve(problem, solver, **options)
-    if result.choice is None:
-        raise EngineFailure(f"{result.solver} found no choice ({result.termination})")
-    return result
 
 
 def _validation(ensemble: TreeEnsemble, given: Any) -> tuple[Any, FloatArray]:
@@ -274,17 +198,9 @@ def _validation(ensemble: TreeEnsemble, given: Any) -> tuple[Any, FloatArray]:
             f"validation_data must be a pair (X, y), not {type(given).__name__}"
         ) from None
     try:
-        count = ensemble.checked_rows(rows).shape[0]
+        return rows, ensemble.checked_response(ensemble.checked_rows(rows), response)
     except InvalidInput as error:
         raise InvalidInput(f"validation_data: {error}") from None
-    shape = (count, ensemble.n_outputs)
-    values = finite_floats("validation_data[1]", response)
-    if values.shape != shape and values.shape != shape[: 1 if shape[1] == 1 else 2]:
-        raise InvalidInput(
-            f"validation_data must have one response for each of its {count} rows and of "
-            f"{shape[1]} outputs, got shape {values.shape}"
-        )
-    return rows, values.reshape(shape)
 
 
 def _better(
@@ -292,7 +208,7 @@ def _better(
 ) -> PrunedEnsemble:
     """Return the ensemble of the smaller mean squared error."""
     before, after = (
-        float(np.mean((response - one.predict(rows).reshape(response.shape)) ** 2))
+        float(np.mean((response - one.raw_predict(rows).reshape(response.shape)) ** 2))
         for one in (unpolished, polished)
     )
     return replace(polished if after < before else unpolished, validation=(before, after))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from formulations.arrays import BoolArray, FloatArray, IntArray, PickledByFields, frozen
 from formulations.kernels.compiled import kernel
@@ -19,14 +21,15 @@ class Tree(PickledByFields):
     """Nodes of a binary tree, root first, layer by layer, siblings side by side.
 
     A row goes left when its feature is at most the threshold, compared as float64 after the
-    feature was cast to float32, or when it is missing and ``missing_left`` says so.
+    feature was cast to what the source casts it to, or when it is missing and ``missing_left``
+    says so. At a categorical split the feature is a code, and goes left if its bit is set.
 
     Attributes
     ----------
     feature
         (nodes,) int32 feature of the split, −1 at a leaf.
     threshold
-        (nodes,) float64 threshold of the split.
+        (nodes,) float64 threshold of the split, NaN at a categorical one.
     left
         (nodes,) int32 left child; the right child is the next node. −1 at a leaf.
     missing_left
@@ -39,6 +42,9 @@ class Tree(PickledByFields):
         (nodes, q) float64 response of the node, in the units of y.
     cover
         (nodes,) float64 weight of the training rows in the node.
+    categories
+        (nodes, words) uint64: bit ``c % 64`` of word ``c // 64`` is set if category c goes
+        left. None where all splits are numerical.
     """
 
     feature: IntArray
@@ -49,6 +55,7 @@ class Tree(PickledByFields):
     layer: IntArray
     value: FloatArray
     cover: FloatArray
+    categories: npt.NDArray[np.uint64] | None = None
 
     @classmethod
     def from_children(
@@ -60,6 +67,7 @@ class Tree(PickledByFields):
         missing_left: BoolArray,
         value: FloatArray,
         cover: FloatArray,
+        categories: npt.NDArray[np.uint64] | None = None,
     ) -> Tree:
         """Bring nodes with two child arrays (−1 at leaves, root at 0) into level order."""
         order = np.empty(len(left), dtype=np.int64)
@@ -82,7 +90,26 @@ class Tree(PickledByFields):
             layer=frozen(layer),
             value=frozen(value[order], np.float64),
             cover=frozen(cover[order], np.float64),
+            categories=None if categories is None else frozen(categories[order], np.uint64),
         )
+
+    @classmethod
+    def from_leaves(cls, left: IntArray, **nodes: Any) -> Tree:
+        """Build a tree of which only the leaves have values and covers.
+
+        Inner nodes get the means of the leaves below, by cover, or of their two children where
+        no row of the fit has reached these leaves.
+
+        Parameters
+        ----------
+        left, **nodes
+            As `from_children` takes them; values and covers of inner nodes are not read.
+        """
+        tree = cls.from_children(left, **nodes)
+        value, cover = tree.value.copy(), tree.cover.copy()
+        _sum_covers(tree.left, cover)
+        _average_leaves(tree.left, cover, value, True)
+        return replace(tree, value=frozen(value), cover=frozen(cover))
 
     @property
     def n_nodes(self) -> int:
@@ -117,14 +144,19 @@ class Tree(PickledByFields):
             (nodes,) whether to keep each: the root, and children only together and with their
             parent.
         """
+        if nodes.all():
+            return self
         # Copies, so that a small pruned ensemble does not keep the large one in memory.
-        parts = {field.name: getattr(self, field.name)[nodes].copy() for field in fields(self)}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        parts = {name: part[nodes].copy() for name, part in given.items() if part is not None}
         place = np.cumsum(nodes) - 1
         inner = (parts["left"] >= 0) & nodes[parts["left"]]
         parts["left"] = np.where(inner, place[parts["left"]], -1)
         parts["parent"] = np.where(parts["parent"] >= 0, place[parts["parent"]], -1)
         parts["feature"][~inner] = -1
         parts["threshold"][~inner] = 0.0
+        if not np.isnan(parts["threshold"]).any():
+            parts.pop("categories", None)
         kinds = {"left": np.int32, "parent": np.int32}
         return Tree(**{name: frozen(part, kinds.get(name)) for name, part in parts.items()})
 
@@ -140,7 +172,7 @@ class Tree(PickledByFields):
         A node without cover keeps its value: no row of the fit has reached it.
         """
         value = self.value.copy()
-        _average_leaves(self.left, self.cover, value)
+        _average_leaves(self.left, self.cover, value, False)
         return replace(self, value=frozen(value))
 
 
@@ -169,13 +201,25 @@ def _walk_by_layers(
 
 
 @kernel
-def _average_leaves(left: IntArray, cover: FloatArray, value: FloatArray) -> None:
-    """Replace inner values by the means of the leaves below; without cover they stay."""
+def _sum_covers(left: IntArray, cover: FloatArray) -> None:
+    """Replace inner covers by the sums of the leaves below."""
+    for node in range(left.shape[0] - 1, -1, -1):
+        first = left[node]
+        if first >= 0:
+            cover[node] = cover[first] + cover[first + 1]
+
+
+@kernel
+def _average_leaves(left: IntArray, cover: FloatArray, value: FloatArray, halves: bool) -> None:
+    """Replace inner values by the means of the leaves below.
+
+    Without cover they stay or, where ``halves`` says so, are the means of the two children.
+    """
     for node in range(left.shape[0] - 1, -1, -1):
         first = left[node]
         if first >= 0:
             total = cover[first] + cover[first + 1]
-            if total > 0.0:
-                share = cover[first] / total
+            if total > 0.0 or halves:
+                share = cover[first] / total if total > 0.0 else 0.5
                 for o in range(value.shape[1]):
                     value[node, o] = share * value[first, o] + (1.0 - share) * value[first + 1, o]

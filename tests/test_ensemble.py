@@ -15,8 +15,10 @@ from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-import forestprune.ensemble
+import forestprune.rows
 from forestprune import TreeEnsemble, read_ensemble
+from forestprune.kernels.masks import rounded_down
+from forestprune.rows import RowRules
 from forestprune.trees import Tree
 
 FLOAT32 = st.floats(width=32, allow_infinity=False)
@@ -33,6 +35,12 @@ def make_tree(left: list[int], right: list[int], cover: list[float], value: list
         value=np.array(value)[:, None],
         cover=np.array(cover),
     )
+
+
+def arrays_of(tree: Tree) -> list[Any]:
+    """All arrays of a tree; one without categories has none of them."""
+    assert tree.categories is None
+    return [getattr(tree, field.name) for field in fields(tree) if field.name != "categories"]
 
 
 def by_hand() -> Tree:
@@ -54,8 +62,8 @@ def test_nodes_are_brought_into_level_order() -> None:
     assert tree.feature.tolist() == [0, 1, 4, -1, -1, -1, 6, -1, -1]
     assert tree.features == {0, 1, 4, 6}
     assert (tree.depth, tree.n_nodes) == (3, 9)
-    for field in fields(tree):
-        assert not getattr(tree, field.name).flags.writeable
+    for array in arrays_of(tree):
+        assert not array.flags.writeable
 
 
 @pytest.mark.parametrize("depth", range(5))
@@ -69,9 +77,10 @@ def test_a_cut_tree_keeps_what_is_above(depth: int) -> None:
     inner = (tree.layer < depth) & (tree.left >= 0)
     np.testing.assert_array_equal(cut.left, np.where(inner, tree.left, -1)[kept])
     np.testing.assert_array_equal(cut.feature, np.where(inner, tree.feature, -1)[kept])
-    for field in fields(tree):
-        assert not np.shares_memory(getattr(cut, field.name), getattr(tree, field.name))
-        assert not getattr(cut, field.name).flags.writeable
+    assert (cut is tree) == (depth >= 3)
+    for own, source in zip(arrays_of(cut), arrays_of(tree), strict=True):
+        assert cut is tree or not np.shares_memory(own, source)
+        assert not own.flags.writeable
 
 
 def test_means_of_the_leaves() -> None:
@@ -196,7 +205,7 @@ def test_leaves_are_scikit_learns_and_counted_in_level_order(missing: bool) -> N
 
 
 def test_sparse_rows_go_down_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forestprune.ensemble, "_SPARSE_CHUNK_BYTES", 4 * 3 * 7)
+    monkeypatch.setattr(forestprune.rows, "_SPARSE_CHUNK_BYTES", 4 * 3 * 7)
     model = grid_forest(missing=False)
     X = np.random.default_rng(2).normal(size=(50, 3))
     X[np.abs(X) < 0.7] = 0.0
@@ -232,3 +241,125 @@ def test_a_pickle_holds_no_caches_and_is_read_only_again() -> None:
     np.testing.assert_array_equal(copy.predict(X), expected)
     for array in (copy.scale, copy.constant, copy.trees[0].value, copy.trees[0].left):
         assert not array.flags.writeable
+
+
+def regular(leaves: int, seed: int, by_category: bool = False) -> Tree:
+    """A tree of random shape with so many leaves, on four features."""
+    generator = np.random.default_rng(seed)
+    left, open_ends = [-1], [0]
+    while len(open_ends) < leaves:
+        node = open_ends.pop(generator.integers(len(open_ends)))
+        left[node] = len(left)
+        open_ends += [len(left), len(left) + 1]
+        left += [-1, -1]
+    count, inner = len(left), np.array(left) >= 0
+    threshold = np.round(generator.normal(size=count), 1)
+    if by_category:
+        threshold[::2] = np.nan
+    return Tree.from_children(
+        left=np.array(left),
+        right=np.where(inner, np.array(left) + 1, -1),
+        feature=generator.integers(0, 4, count),
+        threshold=threshold,
+        missing_left=generator.random(count) < 0.5,
+        value=generator.normal(size=(count, 1)),
+        cover=np.ones(count),
+        categories=generator.integers(0, 2**63, (count, 2), dtype=np.uint64)
+        if by_category
+        else None,
+    )
+
+
+def leaf_of(tree: Tree, row: Any) -> int:
+    """Walk one row down a tree, as its definition says."""
+    node = 0
+    while tree.left[node] >= 0:
+        x, threshold = row[tree.feature[node]], tree.threshold[node]
+        if np.isnan(x):
+            goes_left = bool(tree.missing_left[node])
+        elif np.isnan(threshold):
+            assert tree.categories is not None
+            code = int(x) if -1.0 < x < 128.0 else -1
+            goes_left = code >= 0 and bool(int(tree.categories[node, code // 64]) >> code % 64 & 1)
+        else:
+            goes_left = x <= threshold
+        node = tree.left[node] + (not goes_left)
+    return int(np.flatnonzero(tree.left < 0).tolist().index(node))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("by_category", [False, True])
+def test_small_and_large_trees_pass_rows_as_defined(by_category: bool, dtype: str) -> None:
+    sizes = [1, 2, 3, 33, 63, 64, 65, 150]
+    trees = tuple(regular(size, seed, by_category) for seed, size in enumerate(sizes))
+    ensemble = TreeEnsemble(
+        trees=trees,
+        scale=np.linspace(0.5, 2.0, len(trees)),
+        constant=np.ones(1),
+        init=None,
+        n_features=4,
+        feature_names=None,
+        source="trees",
+        allow_nan=True,
+        rules=RowRules(dtype, allow_infinite=True),
+    )
+    generator = np.random.default_rng(0)
+    values = [np.nan, np.inf, -np.inf, -0.5, 63.9, 64.0, 127.0, 128.0, 1e12, *range(12)]
+    X = np.where(
+        generator.random((1100, 4)) < 0.5,
+        np.round(generator.normal(size=(1100, 4)), 1),
+        generator.choice(values, (1100, 4)),
+    )
+    rows = X.astype(dtype)
+    expected = np.array([[leaf_of(tree, row) for row in rows] for tree in trees])
+    np.testing.assert_array_equal(ensemble.apply(X), expected)
+    total = np.ones(len(X))
+    for tree, scale, code in zip(trees, ensemble.scale, expected, strict=True):
+        total += scale * (tree.value[tree.leaves[code], 0] - tree.value[0, 0])
+    np.testing.assert_allclose(ensemble.predict(X), total, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(ensemble.predict(X[:7]), ensemble.predict(X)[:7])
+
+
+def test_a_tree_cut_above_its_categories_has_none() -> None:
+    tree = regular(20, 3, by_category=True)
+    assert tree.cut(0).categories is None
+    cut = tree.cut(3)
+    assert cut.categories is not None
+    assert tree.categories is not None
+    np.testing.assert_array_equal(cut.categories, tree.categories[tree.layer <= 3])
+
+
+def test_features_that_no_split_uses_are_not_looked_at() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 900))
+    model = RandomForestRegressor(30, max_depth=5, max_features=3, random_state=0)
+    model.fit(X[:300], X[:300, 0])
+    ensemble = read_ensemble(model)
+    assert len(set().union(*(tree.features for tree in ensemble.trees))) > 256
+    np.testing.assert_allclose(ensemble.predict(X), model.predict(X), rtol=1e-12, atol=1e-12)
+
+
+def test_single_precision_compares_as_double_does() -> None:
+    limit = np.array([0.1, -0.1, 1.0, 1e300, -1e300, np.inf, 1e-60, -1e-60, 3.4e38])
+    low = rounded_down(limit, "float32")
+    assert low.dtype == np.float32
+    with np.errstate(over="ignore"):
+        steps = [np.nextafter(low, np.float32(towards)) for towards in (np.inf, -np.inf)]
+        around = np.concatenate([low, limit.astype(np.float32), *steps])
+    for x in around:
+        np.testing.assert_array_equal(x <= low, np.float64(x) <= limit)
+
+
+def test_values_of_leaves_alone_give_all_others() -> None:
+    tree = Tree.from_leaves(
+        np.array([1, 3, -1, -1, -1]),
+        right=np.array([2, 4, -1, -1, -1]),
+        feature=np.zeros(5, dtype=np.int64),
+        threshold=np.zeros(5),
+        missing_left=np.ones(5, dtype=np.bool_),
+        value=np.array([[np.nan], [np.nan], [5.0], [1.0], [3.0]]),
+        cover=np.array([np.nan, np.nan, 4.0, 0.0, 0.0]),
+    )
+    assert tree.value[:, 0].tolist() == [5.0, 2.0, 5.0, 1.0, 3.0]
+    assert tree.cover.tolist() == [4.0, 0.0, 4.0, 0.0, 0.0]
+    assert tree.has_mean_values

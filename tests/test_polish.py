@@ -286,7 +286,7 @@ def test_options_of_the_first_solver_are_not_the_second_ones(rows: Rows, boosted
         ({"joint": True, "validation_data": ([], [])}, "there is no choice"),
         ({"validation_data": 3}, "must be a pair"),
         ({"validation_data": (np.zeros((2, 3)), [1.0, 2.0])}, "validation_data: X has 3 features"),
-        ({"validation_data": (np.zeros((2, 4)), [1.0])}, "each of its 2 rows"),
+        ({"validation_data": (np.zeros((2, 4)), [1.0])}, "each of the 2 rows"),
         ({"polish_solver": "cbdc"}, "did you mean 'cbcd'"),
     ],
 )

@@ -16,7 +16,6 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.frozen import FrozenEstimator
@@ -314,8 +313,8 @@ def test_zero_weights_are_as_if_removed() -> None:
         (forest(), "model must be fitted .* RandomForestRegressor is not"),
         (AdaBoostRegressor(), "weighted median of its trees"),
         (make_pipeline(StandardScaler(), forest()), r"pipeline\[:-1\]"),
-        (HistGradientBoostingRegressor(), "HistGradientBoostingRegressor is not supported"),
-        (RandomForestClassifier(), "RandomForestClassifier is not supported: classifiers"),
+        (HistGradientBoostingRegressor(), "this HistGradientBoostingRegressor is not"),
+        (LinearRegression(), "LinearRegression is not supported"),
         (RandomForestRegressor, "the class RandomForestRegressor itself"),
         (FrozenEstimator(boosting()), "this GradientBoostingRegressor is not"),
         ("forest", "str is not supported"),

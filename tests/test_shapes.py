@@ -313,7 +313,6 @@ def test_a_search_that_is_ended(rows: Rows, boosted: Any) -> None:
     ("options", "message"),
     [
         ({"shape": "branch"}, 'shape must be "depth" or "subtree", not'),
-        ({"shape": "subtree", "joint": True}, "chooses depths together with weights"),
         ({"alpha": 1.0, "max_nodes": 5}, "not both"),
         ({"max_nodes": -1}, "max_nodes must be an integer of at least 0, not -1"),
         ({"max_nodes": 10.0}, "max_nodes must be an integer"),

@@ -1,0 +1,1 @@
+"""Pruned ensembles on their way out: files, other libraries, text."""

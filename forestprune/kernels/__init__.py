@@ -1,0 +1,1 @@
+"""Compiled passes of rows through trees."""

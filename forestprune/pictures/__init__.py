@@ -1,0 +1,1 @@
+"""Pictures of models and results: matplotlib axes in, axes out."""
