@@ -1,0 +1,1 @@
+"""Forgetful trees and forests: models of a stream that remember a window of it."""
