@@ -11,6 +11,8 @@ from solvers import (
     close_matches,
     make_solver,
 )
+from studies.drift.study import DRIFT
+from studies.drift_pruning.study import DRIFT_PRUNING
 from studies.errors import StudyError
 from studies.gaps import GAPS
 from studies.polish import POLISH
@@ -18,7 +20,9 @@ from studies.shapes import SHAPES
 from studies.study import Study
 from studies.table1 import TABLE1
 
-STUDIES: dict[str, Study] = {study.name: study for study in (TABLE1, GAPS, POLISH, SHAPES)}
+STUDIES: dict[str, Study] = {
+    study.name: study for study in (TABLE1, GAPS, POLISH, SHAPES, DRIFT, DRIFT_PRUNING)
+}
 
 
 def find_study(name: str) -> Study:

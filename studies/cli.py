@@ -1,20 +1,34 @@
-"""The command line: ``forestprune study``, ``solve``, ``export`` and ``solvers``."""
+"""The command line: ``forestprune study``, ``solve``, ``export``, ``stream``, ``solvers``."""
 
 from __future__ import annotations
 
 import importlib.metadata
-import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from formulations import InvalidInput
 from solvers import SolverError, available_solvers, capability_table
 from studies.errors import StudyError, StudyInterrupted
+from studies.options import (
+    AlphaOption,
+    DepthOption,
+    EnsembleOption,
+    FolderOption,
+    SolverOption,
+    SourceArgument,
+    TargetOption,
+    ThreadsOption,
+    TreesOption,
+    at_least_zero,
+    console,
+    positive,
+    refuse_given,
+)
+from studies.streaming.cli import stream
 
 _FORESEEN = (StudyError, InvalidInput, SolverError, OSError)
 
@@ -66,50 +80,6 @@ app = typer.Typer(
 )
 
 
-def _at_least_zero(value: float | None) -> float | None:
-    if value is not None and not 0.0 <= value < math.inf:
-        raise typer.BadParameter(f"must be a finite number of at least 0, not {value:g}")
-    return value
-
-
-def _positive(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value < math.inf:
-        raise typer.BadParameter(f"must be a finite number above 0, not {value:g}")
-    return value
-
-
-EnsembleOption = Annotated[
-    Literal["forest", "boosting"], typer.Option(help="Random forest or gradient boosting.")
-]
-AlphaOption = Annotated[
-    float,
-    typer.Option(callback=_at_least_zero, help="Weight of size, times the variance of y."),
-]
-TargetOption = Annotated[
-    str | None, typer.Option(help="Column to predict; needed for a file.", show_default=False)
-]
-FolderOption = Annotated[
-    str | None, typer.Option("--data-dir", help="Folder to look for data sets in.")
-]
-ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads per solver.")]
-SourceArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA.csv", help="A CSV file, a name, or a problem saved by export (.npz)."
-    ),
-]
-TreesOption = Annotated[int, typer.Option(min=1, help="Trees to fit.")]
-DepthOption = Annotated[int, typer.Option(min=1, help="Largest depth of a tree.")]
-SolverOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--solver",
-        metavar="LABEL",
-        help="A name or name[option=value,…]; repeat for several. See: forestprune solvers.",
-    ),
-]
-
-
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
@@ -140,18 +110,22 @@ def study(
     alpha: Annotated[
         float | None,
         typer.Option(
-            callback=_at_least_zero,
+            callback=at_least_zero,
             help="Weight of size, times the variance of y.",
             show_default="by study",
         ),
     ] = None,
     solver: SolverOption = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="For streams: a model; repeat for several."),
+    ] = None,
     repeats: Annotated[
         int | None, typer.Option(min=0, help="Warm calls per cell.", show_default="by size")
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(callback=_positive, help="Seconds per call.", show_default="by size"),
+        typer.Option(callback=positive, help="Seconds per call.", show_default="by size"),
     ] = None,
     threads: ThreadsOption = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of rows and fit.")] = 0,
@@ -177,6 +151,7 @@ def study(
         size=size,
         solvers=tuple(checked_labels(solver or [])),
         available=tuple(available_solvers()),
+        models=tuple(dict.fromkeys(model or [])),
         data=data,
         target=target,
         data_dir=data_dir,
@@ -187,7 +162,7 @@ def study(
         threads=threads,
         seed=seed,
     )
-    run_study(_console(), found, request, out=out, fresh=fresh)
+    run_study(console(), found, request, out=out, fresh=fresh)
 
 
 @app.command()
@@ -202,7 +177,7 @@ def solve(
     alpha: AlphaOption = 1.0,
     solver: SolverOption = None,
     time_limit: Annotated[
-        float, typer.Option(callback=_positive, help="Seconds per solver.")
+        float, typer.Option(callback=positive, help="Seconds per solver.")
     ] = 60.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of fit and solvers.")] = 0,
     threads: ThreadsOption = 1,
@@ -214,7 +189,7 @@ def solve(
     source = Source(data, target, data_dir, ensemble, trees, depth, alpha, seed)
     _refuse_to_fit(context, source.saved)
     labels = checked_labels(solver or ["cbcd"])
-    solve_file(_console(), source, labels, time_limit=time_limit, seed=seed, threads=threads)
+    solve_file(console(), source, labels, time_limit=time_limit, seed=seed, threads=threads)
 
 
 @app.command()
@@ -251,16 +226,17 @@ def export(
 
     source = Source(data, target, data_dir, ensemble, trees, depth, alpha, seed)
     _refuse_to_fit(context, source.saved)
-    export_file(_console(), source, out, presolve=presolve, matrices=matrices, rows=rows)
+    export_file(console(), source, out, presolve=presolve, matrices=matrices, rows=rows)
 
 
 def _refuse_to_fit(context: typer.Context, saved: bool) -> None:
     """Raise BadParameter for options of a fit that come with a saved problem."""
-    for name in ("target", "data_dir", "ensemble", "trees", "depth", "alpha"):
-        source = context.get_parameter_source(name)
-        if saved and source is not None and source.name == "COMMANDLINE":
-            option = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"a saved problem is what it is: leave out {option}")
+    if saved:
+        options = "target data_dir ensemble trees depth alpha"
+        refuse_given(context, options, "a saved problem is what it is")
+
+
+app.command()(stream)
 
 
 @app.command()
@@ -281,11 +257,11 @@ def benchmark(
     from studies.speed import SETTINGS, speed_table
 
     with threadpool_limits(1):
-        table = certifying_table(_console()) if proofs else speed_table(SETTINGS[:most], _console())
+        table = certifying_table(console()) if proofs else speed_table(SETTINGS[:most], console())
     if markdown:
         typer.echo(render.markdown(table, numbers=False))
     else:
-        _console().print(render.terminal_table(table))
+        console().print(render.terminal_table(table))
 
 
 @app.command()
@@ -303,10 +279,4 @@ def solvers(
     if markdown:
         typer.echo(render.markdown(table, numbers=False))
     else:
-        _console().print(render.terminal_table(table, numbers=False))
-
-
-def _console() -> Console:
-    """Return the console; text that goes to a file or a pipe is not folded at 80 columns."""
-    console = Console()
-    return console if console.is_terminal else Console(width=140)
+        console().print(render.terminal_table(table, numbers=False))

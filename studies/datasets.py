@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import reprlib
 import stat
 import warnings
 import zlib
@@ -20,12 +19,9 @@ import pandas as pd
 from formulations import InvalidInput
 from formulations.arrays import FloatArray
 from solvers import close_matches
+from studies.encoding import Encoding, parsed, short
 
-# A column with more categories is numbered, in alphabetical order; others get one column each.
-_MOST_INDICATORS = 30
-
-# Trees compare features in single precision; squares of the response must fit double precision.
-_LARGEST_FEATURE = float(np.finfo(np.float32).max)
+# Squares of the response must fit double precision.
 _LARGEST_RESPONSE = 1e150
 
 _ENDINGS = (".csv", ".csv.gz")
@@ -96,8 +92,7 @@ def load(name: str, target: str | None = None, data_dir: str | Path | None = Non
     path = _in_folder(name, data_dir)
     if path is None and name in SHIPPED:
         shipped = SHIPPED[name]
-        with as_file(files("studies") / "data" / f"{name}.csv.gz") as inside:
-            table = _read(inside)
+        table = shipped_table(name)
         log = shipped.log and target in (None, shipped.target)
         wanted = shipped.target if target is None else target
         return _dataset(name, table, wanted, shipped.grades, log)
@@ -109,12 +104,18 @@ def load(name: str, target: str | None = None, data_dir: str | Path | None = Non
                 f"unknown data set {name!r}; {close_matches(name, known)}, "
                 "or give the path of a CSV file"
             )
-    table = _read(path)
+    table = read_csv(path)
     if target is None:
         raise InvalidInput(
             f"target must name the column of {path.name} to predict; it has {_listed(table)}"
         )
-    return _dataset(_stem(path), table, target, {}, log=False)
+    return _dataset(stem(path), table, target, {}, log=False)
+
+
+def shipped_table(name: str) -> pd.DataFrame:
+    """Return the table of a data set that comes along, as it is in its file."""
+    with as_file(files("studies") / "data" / f"{name}.csv.gz") as inside:
+        return read_csv(inside)
 
 
 def _in_folder(name: str, data_dir: str | Path | None) -> Path | None:
@@ -131,7 +132,7 @@ def _names_in(data_dir: str | Path | None) -> set[str]:
     if data_dir is None:
         return set()
     try:
-        return {_stem(path) for path in Path(data_dir).iterdir() if path.name.endswith(_ENDINGS)}
+        return {stem(path) for path in Path(data_dir).iterdir() if path.name.endswith(_ENDINGS)}
     except OSError as error:
         raise InvalidInput(
             f"data_dir {str(data_dir)!r} cannot be listed: {error.strerror}"
@@ -146,12 +147,12 @@ def _there(path: Path, kind: Callable[[int], bool] | None = None) -> bool:
         return False
     except OSError as error:
         raise InvalidInput(
-            f"data file {_short(str(path))} cannot be opened: {error.strerror}"
+            f"data file {short(str(path))} cannot be opened: {error.strerror}"
         ) from None
     return kind is None or kind(mode)
 
 
-def _stem(path: Path) -> str:
+def stem(path: Path) -> str:
     """Return a file's name without ``.csv`` or ``.csv.gz``."""
     return path.name.removesuffix(".gz").removesuffix(".csv")
 
@@ -159,18 +160,17 @@ def _stem(path: Path) -> str:
 def _listed(table: pd.DataFrame) -> str:
     """Return the names of a table's columns, the first twenty of many."""
     more = ", …" if table.shape[1] > 20 else ""
-    return ", ".join(_short(str(column))[1:-1] for column in table.columns[:20]) + more
+    return ", ".join(short(str(column))[1:-1] for column in table.columns[:20]) + more
 
 
-def _short(given: object) -> str:
-    """Return the repr of what was given, on one line and with the middle of a long one left out."""
-    brief = reprlib.Repr()
-    brief.maxstring = brief.maxother = 100
-    return brief.repr(given)
+def read_csv(path: Path) -> pd.DataFrame:
+    """Return a CSV file as it is; every row has a cell under every name, and no more.
 
-
-def _read(path: Path) -> pd.DataFrame:
-    """Return a CSV file as it is; every row has a cell under every name, and no more."""
+    Raises
+    ------
+    InvalidInput
+        When there is no such file, or it is none of CSV.
+    """
     if not _there(path, stat.S_ISREG):
         what = "is not a file" if _there(path) else "does not exist"
         raise InvalidInput(f"data file {str(path)!r} {what}")
@@ -196,7 +196,7 @@ def _read(path: Path) -> pd.DataFrame:
     names = header.iloc[0].dropna()
     if names.duplicated().any():
         twice = names[names.duplicated()].iloc[0]
-        raise InvalidInput(f"data file {str(path)!r} has several columns named {_short(twice)}")
+        raise InvalidInput(f"data file {str(path)!r} has several columns named {short(twice)}")
     if table.empty:
         raise InvalidInput(f"data file {str(path)!r} has no rows")
     return table
@@ -205,45 +205,46 @@ def _read(path: Path) -> pd.DataFrame:
 def _dataset(
     name: str, table: pd.DataFrame, target: str, grades: dict[str, list[str]], log: bool
 ) -> Dataset:
+    column, features = split_target(table, target)
+    y = numeric_target(column, target)
+    X = Encoding.decide(features, grades).encode(features)
+    return Dataset(name, X, np.log(y) if log else y)
+
+
+def split_target(table: pd.DataFrame, target: str) -> tuple[pd.Series[Any], pd.DataFrame]:
+    """Return the column to predict, and all others.
+
+    Raises
+    ------
+    InvalidInput
+        When there is no such column, or no other one.
+    """
     if target not in table.columns:
         near = get_close_matches(target, [str(column) for column in table.columns], n=3)
         hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         if table.shape[1] == 1:
             hint = "there is only one: is the file separated by commas? "
         raise InvalidInput(f"target {target!r} is not a column; {hint}Columns: {_listed(table)}")
-    y = _response(table[target], target)
     features = table.drop(columns=target)
     if features.shape[1] == 0:
         raise InvalidInput(f"there are no feature columns beside the target {target!r}")
-    columns = [_numbers(features[column], grades.get(str(column))) for column in features]
-    X = pd.concat(columns, axis=1)
-    if not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise InvalidInput(
-            f"a column for a category gets the name {_short(twice)}, which another column has; "
-            "rename one of them"
-        )
-    return Dataset(name, X, np.log(y) if log else y)
+    return table[target], features
 
 
-def _parsed(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column's numbers, NaN where a cell is none."""
-    try:
-        return pd.to_numeric(column, errors="coerce")
-    except OverflowError:
-        raise InvalidInput(
-            f"column {_short(column.name)} must hold numbers of double precision, "
-            "but has an integer that is larger than any of them"
-        ) from None
+def numeric_target(column: pd.Series[Any], target: str) -> FloatArray:
+    """Return (m,) a response.
 
-
-def _response(column: pd.Series[Any], target: str) -> FloatArray:
-    numbers = _parsed(column)
+    Raises
+    ------
+    InvalidInput
+        When a cell is none or too large a number.
+    """
+    numbers = parsed(column)
     wrong = column[numbers.isna() & column.notna()]
     if len(wrong):
         raise InvalidInput(
             f"target {target!r} must be numeric; data row {wrong.index[0] + 1} "
-            f"has {_short(wrong.iloc[0])}"
+            f"has {short(wrong.iloc[0])}"
         )
     y = numbers.to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~(np.abs(y) <= _LARGEST_RESPONSE))  # NaN compares as false
@@ -254,41 +255,3 @@ def _response(column: pd.Series[Any], target: str) -> FloatArray:
             f"in {len(bad)} of {len(y)} it is not, first in data row {bad[0] + 1} ({found})"
         )
     return y
-
-
-def _numbers(column: pd.Series[Any], order: list[str] | None) -> pd.DataFrame:
-    """Return one or more columns of numbers for a feature; what is missing stays missing."""
-    if order is not None:
-        return _ranks(column, order)
-    numbers = _parsed(column)
-    present = column.notna()
-    words = column[numbers.isna() & present]
-    if len(words) == 0:
-        _require_single_precision(numbers)
-        return numbers.astype(np.float64).to_frame()
-    categories = column[present].unique()
-    if len(categories) <= _MOST_INDICATORS:
-        prefix = str(column.name)
-        indicators = pd.get_dummies(column.astype(object), prefix=prefix, prefix_sep="=")
-        return indicators.astype(np.float64).where(present, np.nan)
-    if 2 * words.nunique() < len(categories):
-        raise InvalidInput(
-            f"column {column.name!r} has mostly numbers, but data row {words.index[0] + 1} "
-            f"has {_short(words.iloc[0])}; leave a cell empty where a number is missing"
-        )
-    return _ranks(column, sorted(map(str, categories)))
-
-
-def _ranks(column: pd.Series[Any], order: list[str]) -> pd.DataFrame:
-    text = column.astype(object).where(column.isna(), column.astype(str))
-    ranks = pd.Categorical(text, categories=order, ordered=True).codes.astype(np.float64)
-    return pd.DataFrame({column.name: np.where(column.isna(), np.nan, ranks)})
-
-
-def _require_single_precision(numbers: pd.Series[Any]) -> None:
-    wrong = numbers[np.abs(numbers.astype(np.float64)) > _LARGEST_FEATURE]
-    if len(wrong):
-        raise InvalidInput(
-            f"column {numbers.name!r} must hold numbers of single precision, as trees do; "
-            f"data row {wrong.index[0] + 1} has {wrong.iloc[0]:g}"
-        )

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from studies.errors import StudyError
-from studies.spec import Cell, Instance, Request
+from studies.kinds import AnyCell, Kind
+from studies.spec import Request
 from studies.study import Study
 
 
@@ -23,36 +24,28 @@ class Plan:
         What heads the tables.
     cells
         What to measure, instance by instance.
+    kind
+        Of which kind the cells are.
     """
 
     study: str
     size: str
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[AnyCell, ...]
+    kind: Kind
 
     def settings(self) -> dict[str, Any]:
         """Return the plan as plain values, for the configuration file."""
-        first = self.cells[0]
         return {
             "study": self.study,
             "size": self.size,
             "title": self.title,
-            "alphas": list(dict.fromkeys(cell.alpha for cell in self.cells)),
-            "repeats": first.repeats,
-            "time_limit": first.time_limit,
-            "threads": first.threads,
-            "path_values": sorted({cell.values for cell in self.cells if cell.task == "path"}),
+            **self.kind.settings(self.cells),
             "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
-            "calls": [
-                {"solver": solver, "task": task, "method": asdict(method)}
-                for solver, task, method in dict.fromkeys(
-                    (c.solver, c.task, c.method) for c in self.cells
-                )
-            ],
         }
 
 
-def make_plan(study: Study, request: Request, rows_of: Callable[[Instance], int]) -> Plan:
+def make_plan(study: Study, request: Request, rows_of: Callable[[Any], int]) -> Plan:
     """Spell a study out.
 
     Parameters
@@ -60,18 +53,19 @@ def make_plan(study: Study, request: Request, rows_of: Callable[[Instance], int]
     study, request
         What to measure.
     rows_of
-        Number of rows of an instance's data set; larger instances are cut to it.
+        Number of rows there are for an instance; larger instances are cut to it.
 
     Raises
     ------
     StudyError
         When no cell is left to run.
     """
-    by_instance: dict[Instance, dict[Cell, None]] = {}
+    by_instance: dict[Any, dict[AnyCell, None]] = {}
+    cell: Any  # a dataclass of the study's kind
     for cell in study.cells(request):
         instance = cell.instance.cut_to(rows_of(cell.instance))
         by_instance.setdefault(instance, {})[replace(cell, instance=instance)] = None
     cells = tuple(cell for group in by_instance.values() for cell in group)
     if not cells:
         raise StudyError(f"study {study.name}: no solver is available to run")
-    return Plan(study.name, request.size, study.title, cells)
+    return Plan(study.name, request.size, study.title, cells, study.kind)

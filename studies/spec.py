@@ -67,6 +67,11 @@ class Instance:
         """Rows times trees: ``1,145 × 100``."""
         return f"{self.rows:,} × {self.trees * self.copies:,}"
 
+    @property
+    def preparation(self) -> str:
+        """What is done to prepare it."""
+        return f"fitting a {ENSEMBLE_NAMES[self.ensemble]}"
+
     def cut_to(self, rows: int) -> Instance:
         """Return the instance on a data set of so many rows, its parts in the same proportions.
 
@@ -189,6 +194,17 @@ class Cell:
         called = call_name(self.solver, self.task, self.values)
         return called if self.method == PRUNED else f"{called}: {self.method.name}"
 
+    @property
+    def setting(self) -> str:
+        """The α, for people."""
+        return f"α = {self.alpha:<6g}"
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """The instance, and what is solved by what; neither repeats nor limits."""
+        along = self.values, self.span
+        return self.instance, self.alpha, self.task, self.solver, self.method, along
+
     def as_dict(self) -> dict[str, Any]:
         """Return the cell as nested plain values."""
         return asdict(self)
@@ -212,6 +228,8 @@ class Request:
         Labels to restrict the study to; empty for no restriction.
     available
         Names of the solvers that can run here.
+    models
+        Names of the models of a study of streams to restrict it to; empty for all.
     data, target, data_dir, ensemble, seed
         As in `Instance`.
     alpha, repeats, time_limit, threads
@@ -221,6 +239,7 @@ class Request:
     size: str
     solvers: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     data: str | None = None
     target: str | None = None
     data_dir: str | None = None

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from studies.reporting.report import Report, Run
-from studies.spec import Cell, Request
+from studies.errors import StudyError
+from studies.kinds import AnyCell, Kind
+from studies.reporting.report import Report
+from studies.solver_kind import SOLVERS
+from studies.spec import Request
 
 
 @dataclass(frozen=True)
@@ -26,16 +29,32 @@ class Study:
         What to say of the rows of a run.
     defaults
         What the request has where the user says nothing, by field of `Request`.
+    kind
+        Of which kind the cells are.
+    without
+        Fields of a request that the study has no use for.
     """
 
     name: str
     title: str
     sizes: tuple[str, ...]
-    cells: Callable[[Request], Iterable[Cell]]
-    report: Callable[[Run], Report]
+    cells: Callable[[Request], Iterable[AnyCell]]
+    report: Callable[[Any], Report]
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    kind: Kind = SOLVERS
+    without: tuple[str, ...] = ("models",)
 
     def request(self, **asked: Any) -> Request:
-        """Return a request with the study's defaults for what is None."""
+        """Return a request with the study's defaults for what is None.
+
+        Raises
+        ------
+        StudyError
+            When something is asked for that the study has no use for.
+        """
         given = {name: value for name, value in asked.items() if value is not None}
+        for name in self.without:
+            if given.get(name, ()) != ():
+                option = name.removesuffix("s").replace("_", "-")
+                raise StudyError(f"--{option} is not for {self.name}")
         return Request(**{**self.defaults, **given})

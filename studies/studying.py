@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from studies import datasets
-from studies.datasets import Dataset
 from studies.errors import StudyError, StudyInterrupted
 from studies.planning import Plan, make_plan
 from studies.reporting.formats import plural
 from studies.reporting.progress import ProgressReporter
 from studies.reporting.render import show, write
-from studies.reporting.report import Report, Run, collect
+from studies.reporting.report import Report, RunOf, collect
 from studies.running.records import RunFolder, cell_key, done_keys
 from studies.running.runner import run_plan
-from studies.spec import Instance, Request
+from studies.spec import Request
 from studies.study import Study
 
 
@@ -42,8 +40,9 @@ def run_study(
     StudyInterrupted
         On Ctrl-C, after tables and figures of what is there have been written.
     """
-    plan = make_plan(study, request, lambda instance: len(_dataset(instance).y))
-    folder = RunFolder(out or Path("results") / folder_name(study, request, plan))
+    plan = make_plan(study, request, study.kind.rows)
+    path = out or Path("results") / folder_name(study, request, plan)
+    folder = RunFolder(path, study.kind.read_cell)
     notice = folder.open(plan.settings(), fresh=fresh)
     try:
         with ProgressReporter(console, plan) as reporter:
@@ -68,21 +67,12 @@ def run_study(
         )
 
 
-def _reported(study: Study, folder: RunFolder) -> tuple[Run, Report]:
+def _reported(study: Study, folder: RunFolder) -> tuple[RunOf[Any, Any], Report]:
     """Read the rows of a folder and write what the study makes of them."""
-    run = collect(folder.config(), folder.rows())
+    run = collect(folder.config(), folder.rows(), study.kind)
     report = study.report(run)
-    write(report, run, folder.path)
+    write(report, run, folder.path, study.kind)
     return run, report
-
-
-def _dataset(instance: Instance) -> Dataset:
-    return _load(instance.data, instance.target, instance.data_dir)
-
-
-@cache
-def _load(data: str, target: str | None, data_dir: str | None) -> Dataset:
-    return datasets.load(data, target=target, data_dir=data_dir)
 
 
 def _kept(plan: Plan, folder: RunFolder) -> str:
@@ -96,8 +86,10 @@ def _kept(plan: Plan, folder: RunFolder) -> str:
 
 def folder_name(study: Study, request: Request, plan: Plan) -> str:
     """Return the folder's name; what differs from the study's defaults is in it."""
-    dataset = _dataset(plan.cells[0].instance).name
     asked = {"ensemble": request.ensemble, "data": request.data, "alpha": request.alpha}
-    written = {"ensemble": request.ensemble, "data": dataset, "alpha": f"alpha-{request.alpha}"}
-    differ = [name for name, value in asked.items() if value != study.defaults.get(name)]
-    return "-".join([study.name, request.size, *(str(written[name]) for name in differ)])
+    differ = {name: value for name, value in asked.items() if value != study.defaults.get(name)}
+    if "data" in differ:
+        differ["data"] = study.kind.data_name(plan.cells[0].instance)
+    if "alpha" in differ:
+        differ["alpha"] = f"alpha-{request.alpha}"
+    return "-".join([study.name, request.size, *map(str, differ.values())])

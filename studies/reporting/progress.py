@@ -17,11 +17,10 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from studies.kinds import AnyCell, Kind, Subject
 from studies.planning import Plan
-from studies.reporting.formats import percent, plural, seconds
+from studies.reporting.formats import plural
 from studies.running.child import Outcome
-from studies.running.records import solve_times
-from studies.spec import ENSEMBLE_NAMES, Cell, Instance
 
 
 class ProgressReporter:
@@ -33,7 +32,8 @@ class ProgressReporter:
     def __init__(self, console: Console, plan: Plan) -> None:
         self._console = console
         self._show_kind = len({cell.instance.kind for cell in plan.cells}) > 1
-        self._show_alpha = len({cell.alpha for cell in plan.cells}) > 1
+        self._show_setting = len({cell.setting for cell in plan.cells}) > 1
+        self._kind = plan.kind
         self._width = max(len(self._description(cell)) for cell in plan.cells)
         self._progress = Progress(
             SpinnerColumn(),
@@ -70,37 +70,34 @@ class ProgressReporter:
             self.notice(f"{done} of {plural(cells, 'cell')} done in an earlier run")
         self._progress.update(self._bar, total=cells - done)
 
-    def preparing(self, instance: Instance) -> None:
-        """Show that an instance is being fitted."""
+    def preparing(self, instance: Subject) -> None:
+        """Show that an instance is being prepared."""
         if self._show_kind:
             self._print(Text(f"{instance.kind}, {instance.grid}", style="bold"))
-        name = ENSEMBLE_NAMES[instance.ensemble]
-        self._progress.update(self._bar, description=f"{instance.grid}: fitting a {name}")
+        self._progress.update(self._bar, description=f"{instance.grid}: {instance.preparation}")
 
-    def running(self, cell: Cell) -> None:
+    def running(self, cell: AnyCell) -> None:
         """Show the cell in flight."""
         self._progress.update(self._bar, description=self._description(cell))
 
-    def finished(self, cell: Cell, outcome: Outcome) -> None:
+    def finished(self, cell: AnyCell, outcome: Outcome) -> None:
         """Print the cell's line and move the bar."""
         line = Text(f"{self._description(cell):<{self._width}}  ")
-        line.append(*_ending(cell, outcome))
+        line.append(*_ending(self._kind, cell, outcome))
         self._print(line)
         self._progress.advance(self._bar)
 
-    def _description(self, cell: Cell) -> str:
-        alpha = f"α = {cell.alpha:<6g}" if self._show_alpha else ""
-        return f"{cell.instance.grid:>14}  {alpha}{cell.name}"
+    def _description(self, cell: AnyCell) -> str:
+        setting = cell.setting if self._show_setting else ""
+        return f"{cell.instance.grid:>14}  {setting}{cell.name}"
 
     def _print(self, line: Text) -> None:
         self._console.print(line, soft_wrap=True)
 
 
-def _ending(cell: Cell, outcome: Outcome) -> tuple[str, str]:
+def _ending(kind: Kind, cell: AnyCell, outcome: Outcome) -> tuple[str, str]:
     """Return what became of a cell, and the style to print it in."""
-    gap = "" if outcome.get("gap") is None else f"   gap {percent(outcome['gap'])} %"
-    if outcome["status"] == "ok":
-        return f"{seconds(solve_times(outcome).median):>7} s{gap}", "green"
-    if outcome["status"] == "over_limit":
-        return f"> {seconds(cell.time_limit)} s{gap}", "yellow"
+    style = {"ok": "green", "over_limit": "yellow"}.get(outcome["status"])
+    if style is not None:
+        return kind.ending(cell, outcome), style
     return f"{outcome['status']}: {outcome['reason']}", "red"

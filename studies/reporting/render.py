@@ -12,11 +12,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from studies.errors import StudyError
+from studies.kinds import Kind
 from studies.reporting.formats import plural
-from studies.reporting.report import Report, Run
+from studies.reporting.report import Report, RunOf
 from studies.reporting.tables import Table
-from studies.running.records import build_times, solve_times
-from studies.spec import Cell
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -45,32 +44,29 @@ _LATEX = {
 }
 
 
-def write(report: Report, run: Run, folder: Path) -> None:
-    """Write ``table.md``, ``table.tex``, ``table.csv`` and a ``.png`` for each figure.
-
-    Where there are paths, their points are in ``points.csv``.
+def write(report: Report, run: RunOf[Any, Any], folder: Path, kind: Kind) -> None:
+    """Write ``table.md``, ``table.tex``, the CSV files of the kind and a ``.png`` per figure.
 
     Raises
     ------
     StudyError
         When the files cannot be written.
     """
+    texts = {
+        "table.md": markdown_page(run.config["title"], report),
+        "table.tex": "\n".join(latex(table) for table in report.tables),
+        **{name: _csv(lines) for name, lines in kind.files(run).items()},
+    }
     try:
-        for name, text in (
-            ("table.md", markdown_page(run.config["title"], report)),
-            ("table.tex", "\n".join(latex(table) for table in report.tables)),
-            ("table.csv", _csv([_flat(cell, row) for cell, row in run.cells])),
-            ("points.csv", _csv(_points(run))),
-        ):
-            if text or name != "points.csv":
-                (folder / name).write_text(text, encoding="utf-8")
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
         for name, figure in report.figures.items():
             figure.savefig(folder / f"{name}.png")
     except OSError as error:
         raise StudyError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
-def show(report: Report, run: Run, console: Console) -> None:
+def show(report: Report, run: RunOf[Any, Any], console: Console) -> None:
     """Print the tables and the conclusion on the terminal."""
     for table in report.shown:
         console.print(terminal_table(table))
@@ -152,54 +148,6 @@ def _csv(lines: list[dict[str, Any]]) -> str:
         writer.writeheader()
         writer.writerows(lines)
     return text.getvalue()
-
-
-def _points(run: Run) -> list[dict[str, Any]]:
-    """Return a line for each α of each path."""
-    return [
-        _asked(cell) | {"point": place} | point
-        for cell, row in run.cells
-        for place, point in enumerate(row.get("path", ()))
-    ]
-
-
-def _asked(cell: Cell) -> dict[str, Any]:
-    """Return a cell with its instance, and its method by name."""
-    asked = cell.as_dict()
-    return {**asked.pop("instance"), **asked, "method": cell.method.name}
-
-
-def _flat(cell: Cell, row: dict[str, Any]) -> dict[str, Any]:
-    measured = row.get("cold") is not None
-    solve = solve_times(row) if measured else None
-    return {
-        **_asked(cell),
-        "status": row["status"],
-        "solve_seconds": solve and solve.median,
-        "solve_seconds_min": solve and solve.low,
-        "solve_seconds_max": solve and solve.high,
-        "warm_calls": solve and solve.calls,
-        "build_seconds": build_times(row).median if measured else None,
-        "first_call_seconds": row["cold"]["wall"] if measured else None,
-        **{
-            name: row.get(name)
-            for name in (
-                "points",
-                "objective",
-                "bound",
-                "gap",
-                "bound_source",
-                "guarantee",
-                "termination",
-                "search_nodes",
-                "kept_trees",
-                "kept_nodes",
-                "peak_mb",
-                "finished",
-                "reason",
-            )
-        },
-    }
 
 
 def _latex_row(row: tuple[str, ...]) -> str:

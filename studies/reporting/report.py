@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from matplotlib.figure import Figure
 
+from studies.kinds import Kind
 from studies.reporting.tables import Table
 from studies.running.records import Row, latest_cells
 from studies.spec import Cell, Instance
 
+C = TypeVar("C")
+J = TypeVar("J")
+
 
 @dataclass(frozen=True)
-class Run:
-    """What a run folder holds.
+class RunOf(Generic[C, J]):
+    """What a run folder holds, of cells and instances of one kind.
 
     Attributes
     ----------
@@ -27,21 +31,25 @@ class Run:
     """
 
     config: dict[str, Any]
-    cells: tuple[tuple[Cell, Row], ...]
+    cells: tuple[tuple[C, Row], ...]
     environment: dict[str, Any]
-    preparations: dict[Instance, Row]
+    preparations: dict[J, Row]
 
 
-def collect(config: dict[str, Any], rows: list[Row]) -> Run:
+# What solvers were run on.
+Run = RunOf[Cell, Instance]
+
+
+def collect(config: dict[str, Any], rows: list[Row], kind: Kind) -> RunOf[Any, Any]:
     """Sort the rows of a run folder; the latest of each cell counts."""
-    return Run(
+    return RunOf(
         config=config,
-        cells=tuple(latest_cells(rows)),
+        cells=tuple(latest_cells(rows, kind.read_cell)),
         environment=next(
             (row for row in reversed(rows) if row["kind"] == "environment"), {"versions": {}}
         ),
         preparations={
-            Instance(**row["instance"]): row
+            kind.read_instance(row["instance"]): row
             for row in rows
             if row["kind"] == "instance" and row["status"] == "ok"
         },
@@ -76,7 +84,7 @@ class Report:
     violations: tuple[str, ...] = ()
 
 
-def reasons(run: Run) -> list[str]:
+def reasons(run: RunOf[Any, Any]) -> list[str]:
     """Return a sentence for each cell that says why it has no, or no whole, answer."""
     return [
         f"{cell.instance.kind}, {cell.instance.grid}, {cell.name}: "
@@ -86,11 +94,11 @@ def reasons(run: Run) -> list[str]:
     ]
 
 
-def machine_note(run: Run) -> str:
+def machine_note(run: RunOf[Any, Any], threads_of: str = "solver") -> str:
     """Return the machine and the versions, as a sentence."""
     versions = ", ".join(f"{name} {v}" for name, v in run.environment["versions"].items())
     threads = sorted({cell.threads for cell, _ in run.cells})
     return (
-        f"{run.environment.get('cpu', 'unknown processor')}, threads per solver: "
+        f"{run.environment.get('cpu', 'unknown processor')}, threads per {threads_of}: "
         f"{', '.join(map(str, threads))}; Python {run.environment.get('python', '?')}, {versions}."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from studies.errors import StudyError
 from studies.spec import Cell
 
 Row = dict[str, Any]
+ReadCell = Callable[[dict[str, Any]], Any]
 
 _FIELDS = {
     "environment": ("versions",),
@@ -27,10 +29,18 @@ class RunFolder:
     of a run; it holds for the rows after it), ``instance`` and ``cell``. A row is written
     whole and flushed to the disk when its cell has finished, so a killed run loses at most
     the cell in flight.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    read_cell
+        Reads a cell from plain values: what a row's cell is to be.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, read_cell: ReadCell = Cell.from_dict) -> None:
         self.path = path
+        self._read_cell = read_cell
         self.rows_path = path / "rows.jsonl"
         self.config_path = path / "config.json"
 
@@ -73,7 +83,7 @@ class RunFolder:
             raise StudyError(
                 f"cannot write to the output folder {self.path}: {error.strerror or error}"
             ) from None
-        rows, whole = _parse(self.rows_path)
+        rows, whole = _parse(self.rows_path, self._read_cell)
         if whole == self.rows_path.stat().st_size:
             return None
         with self.rows_path.open("r+b") as file:
@@ -94,7 +104,7 @@ class RunFolder:
         """
         try:
             config: dict[str, Any] = json.loads(self.config_path.read_text(encoding="utf-8"))
-            config["title"], config["study"], config["alphas"]
+            config["title"], config["study"], config["calls"]
         except (OSError, ValueError, TypeError, KeyError):
             raise StudyError(
                 f"{self.config_path} is not the configuration of a study; choose another --out, "
@@ -129,7 +139,7 @@ class RunFolder:
         StudyError
             When there is no file, or a line is not a row; one without its end is left out.
         """
-        return _parse(self.rows_path)[0]
+        return _parse(self.rows_path, self._read_cell)[0]
 
 
 def cell_key(cell: dict[str, Any]) -> str:
@@ -146,15 +156,13 @@ def done_keys(rows: list[Row]) -> set[str]:
     }
 
 
-def latest_cells(rows: list[Row]) -> list[tuple[Cell, Row]]:
-    """Return the last row of each instance, α, call and method, in the order of running."""
-    latest: dict[tuple[Any, ...], tuple[Cell, Row]] = {}
+def latest_cells(rows: list[Row], read_cell: ReadCell = Cell.from_dict) -> list[tuple[Any, Row]]:
+    """Return the last row of each cell, by its identity, in the order of running."""
+    latest: dict[tuple[Any, ...], tuple[Any, Row]] = {}
     for row in rows:
         if row["kind"] == "cell":
-            cell = Cell.from_dict(row["cell"])
-            along = cell.values, cell.span
-            key = cell.instance, cell.alpha, cell.task, cell.solver, cell.method, along
-            latest[key] = cell, row
+            cell = read_cell(row["cell"])
+            latest[cell.identity] = cell, row
     return list(latest.values())
 
 
@@ -177,7 +185,7 @@ def build_times(outcome: dict[str, Any]) -> Spread:
     return _spread(outcome, "build")
 
 
-def _parse(path: Path) -> tuple[list[Row], int]:
+def _parse(path: Path, read_cell: ReadCell) -> tuple[list[Row], int]:
     """Return the rows of a file and the length in bytes of what is whole."""
     try:
         content = path.read_bytes()
@@ -188,7 +196,7 @@ def _parse(path: Path) -> tuple[list[Row], int]:
     for number, line in enumerate(content.splitlines(keepends=True), 1):
         if not line.endswith(b"\n"):
             return rows, whole
-        row = _row(line)
+        row = _row(line, read_cell)
         if row is None:
             raise StudyError(
                 f"{path}, line {number} is not a row of results; mend or remove the line, or "
@@ -199,14 +207,14 @@ def _parse(path: Path) -> tuple[list[Row], int]:
     return rows, whole
 
 
-def _row(line: bytes) -> Row | None:
+def _row(line: bytes, read_cell: ReadCell) -> Row | None:
     """Return a line as a row, or None when it is not one."""
     try:
         row: Row = json.loads(line)
         if not all(name in row for name in _FIELDS[row["kind"]]):
             return None
         if row["kind"] == "cell":
-            Cell.from_dict(row["cell"])
+            read_cell(row["cell"])
     except (ValueError, TypeError, KeyError):
         return None
     return row

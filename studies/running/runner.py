@@ -6,13 +6,13 @@ import tempfile
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from studies.kinds import AnyCell, Kind, Subject
 from studies.planning import Plan
 from studies.running.child import Outcome, run_in_child
 from studies.running.machine import environment
 from studies.running.records import Row, RunFolder, cell_key, done_keys
-from studies.spec import Cell, Instance
 
 # What a cell may take beside the time limit of its solver: start, import, kernels compiled
 # for the first time on a slow machine, and the tenth by which engines overrun.
@@ -31,13 +31,13 @@ class Reporter(Protocol):
     def begin(self, cells: int, done: int) -> None:
         """Take the number of cells, and how many of them earlier runs have done."""
 
-    def preparing(self, instance: Instance) -> None:
-        """Show that an instance is being fitted."""
+    def preparing(self, instance: Subject) -> None:
+        """Show that an instance is being prepared."""
 
-    def running(self, cell: Cell) -> None:
+    def running(self, cell: AnyCell) -> None:
         """Show that a cell has started."""
 
-    def finished(self, cell: Cell, outcome: Outcome) -> None:
+    def finished(self, cell: AnyCell, outcome: Outcome) -> None:
         """Show what came of a cell."""
 
 
@@ -72,10 +72,11 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter) -> None:
     with tempfile.TemporaryDirectory(prefix="forestprune-") as name:
         scratch = Path(name)
         for instance, cells in groupby(todo, key=lambda cell: cell.instance):
-            prepared = _prepare(instance, scratch, folder, reporter)
+            prepared = _prepare(instance, plan.kind, scratch, folder, reporter)
             for cell in cells:
                 reporter.running(cell)
-                outcome = _measure(cell, scratch) if prepared["status"] == "ok" else prepared
+                ready = prepared["status"] == "ok"
+                outcome = _measure(cell, plan.kind, scratch) if ready else prepared
                 folder.append({"kind": "cell", "cell": cell.as_dict(), **outcome})
                 reporter.finished(cell, outcome)
 
@@ -97,13 +98,13 @@ def _record_environment(folder: RunFolder, earlier: list[Row], reporter: Reporte
     folder.append({"kind": "environment", **here})
 
 
-def _prepare(instance: Instance, scratch: Path, folder: RunFolder, reporter: Reporter) -> Outcome:
-    """Fit an instance and write its data; return and record how that went."""
+def _prepare(
+    instance: Any, kind: Kind, scratch: Path, folder: RunFolder, reporter: Reporter
+) -> Outcome:
+    """Prepare an instance and write its data; return and record how that went."""
     reporter.preparing(instance)
     request = {"instance": asdict(instance), "path": str(scratch / DATA)}
-    outcome = run_in_child(
-        "studies.running.prepare:prepare", request, scratch, threads=None, deadline=None
-    )
+    outcome = run_in_child(kind.prepare, request, scratch, threads=None, deadline=None)
     if outcome is None:
         raise RuntimeError("a process without a deadline ended without an outcome")
     folder.append({"kind": "instance", "instance": asdict(instance), **outcome})
@@ -112,11 +113,11 @@ def _prepare(instance: Instance, scratch: Path, folder: RunFolder, reporter: Rep
     return outcome
 
 
-def _measure(cell: Cell, scratch: Path) -> Outcome:
+def _measure(cell: AnyCell, kind: Kind, scratch: Path) -> Outcome:
     """Measure a cell in a process that is ended well after its time limit."""
     deadline = cell.time_limit * (1.0 + SPARE_SHARE) + SPARE_SECONDS
     outcome = run_in_child(
-        "studies.running.cell:measure",
+        kind.measure,
         {"cell": cell.as_dict(), "path": str(scratch / DATA)},
         scratch,
         threads=cell.threads,

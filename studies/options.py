@@ -1,0 +1,69 @@
+"""Options that several commands have, and checks of what was given."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+
+def at_least_zero(value: float | None) -> float | None:
+    """Refuse numbers below 0."""
+    if value is not None and not 0.0 <= value < math.inf:
+        raise typer.BadParameter(f"must be a finite number of at least 0, not {value:g}")
+    return value
+
+
+def positive(value: float | None) -> float | None:
+    """Refuse 0 and numbers below."""
+    if value is not None and not 0.0 < value < math.inf:
+        raise typer.BadParameter(f"must be a finite number above 0, not {value:g}")
+    return value
+
+
+EnsembleOption = Annotated[
+    Literal["forest", "boosting"], typer.Option(help="Random forest or gradient boosting.")
+]
+AlphaOption = Annotated[
+    float,
+    typer.Option(callback=at_least_zero, help="Weight of size, times the variance of y."),
+]
+TargetOption = Annotated[
+    str | None, typer.Option(help="Column to predict; needed for a file.", show_default=False)
+]
+FolderOption = Annotated[
+    str | None, typer.Option("--data-dir", help="Folder to look for data sets in.")
+]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads per solver.")]
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA.csv", help="A CSV file, a name, or a problem saved by export (.npz)."
+    ),
+]
+TreesOption = Annotated[int, typer.Option(min=1, help="Trees to fit.")]
+DepthOption = Annotated[int, typer.Option(min=1, help="Largest depth of a tree.")]
+SolverOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--solver",
+        metavar="LABEL",
+        help="A name or name[option=value,…]; repeat for several. See: forestprune solvers.",
+    ),
+]
+
+
+def refuse_given(context: typer.Context, names: str, why: str) -> None:
+    """Raise BadParameter for the first of these options that is on the command line."""
+    for name in names.split():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"{why}: leave out --{name.replace('_', '-')}")
+
+
+def console() -> Console:
+    """Return the console; text that goes to a file or a pipe is not folded at 80 columns."""
+    found = Console()
+    return found if found.is_terminal else Console(width=140)

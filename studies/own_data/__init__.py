@@ -1,0 +1,1 @@
+"""`forestprune prune` and `forestprune predict`: a model for one's own table."""

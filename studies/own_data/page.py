@@ -1,0 +1,220 @@
+"""The report: one page that needs nothing else, neither a network nor a script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from studies.own_data.account import Account
+from studies.own_data.bundle import MODEL
+from studies.own_data.measuring import Scores
+from studies.own_data.pictures import (
+    Picture,
+    depths_picture,
+    errors_picture,
+    features_picture,
+    trees_picture,
+)
+from studies.own_data.wording import choice_words, proof_words, share_words
+from studies.reporting.formats import plural, seconds
+
+
+def page(account: Account) -> str:
+    """Return the report as HTML."""
+    skeleton = (files("studies.own_data") / "page.html").read_text(encoding="utf-8")
+    body = "\n".join(
+        [
+            _head(account),
+            _errors(account),
+            _proof(account),
+            _kept(account),
+            _trees(account),
+            _use(account),
+            _foot(account),
+        ]
+    )
+    title = f"{account.target} in {account.data}, pruned"
+    version = account.versions["forestprune"]
+    return Template(skeleton).substitute(title=escape(title), version=escape(version), body=body)
+
+
+def _head(account: Account) -> str:
+    pruned = account.pruned
+    full, left = account.scores[account.unseen]
+    nodes = f"{share_words(pruned.compactness)} of {pruned.source_nodes:,}"
+    name, digits = ("accuracy", 1) if account.classifies else ("R²", 3)
+    figures = [
+        ("trees", f"{pruned.n_trees:,}", f"of {len(pruned.depths):,}"),
+        ("nodes", f"{pruned.n_nodes:,}", nodes),
+        ("features", f"{pruned.n_features_used:,}", f"of {pruned.model.n_features:,}"),
+        (
+            f"{name}, {account.unseen} rows",
+            _share(left.share, digits, account.classifies),
+            f"whole ensemble {_share(full.share, digits, account.classifies)}",
+        ),
+    ]
+    cells = "".join(
+        f"<div><dt>{escape(what)}</dt><dd>{value}<small>{under}</small></dd></div>"
+        for what, value, under in figures
+    )
+    return "\n".join(
+        [
+            f'<p class="over">{escape(account.data)} · {escape(account.began[:10])}</p>',
+            f"<h1>{escape(account.target)}, predicted by {_trees_left(account)}</h1>",
+            f'<p class="lead">{_lead(account, full, left)}</p>',
+            f'<dl class="figures">{cells}</dl>',
+        ]
+    )
+
+
+def _trees_left(account: Account) -> str:
+    count = account.pruned.n_trees
+    return f"{plural(count, 'tree')} out of {len(account.pruned.depths):,}"
+
+
+def _lead(account: Account, full: Scores, left: Scores) -> str:
+    pruned = account.pruned
+    ratio = left.error / full.error if full.error > 0.0 else math.nan
+    change = "as much as"
+    if not math.isnan(ratio) and abs(ratio - 1.0) >= 5e-4:
+        change = f"{abs(ratio - 1.0):.1%} {'more' if ratio > 1.0 else 'less'} than"
+    rows = "rows that neither the pruning nor the choice of its size has seen"
+    if account.unseen == "training":
+        rows = "the rows that it was pruned on"
+    return (
+        f"Of the {escape(account.kind)}’s {pruned.source_nodes:,} nodes, {pruned.n_nodes:,} are "
+        f"left. On {rows} its {account.measure} is {change} that of the whole ensemble."
+    )
+
+
+def _errors(account: Account) -> str:
+    name = "accuracy" if account.classifies else "R²"
+    header = ["rows", "", account.measure, *([] if account.classifies else ["root"]), name]
+    lines = []
+    for what, pair in account.scores.items():
+        for label, one in zip(("whole", "pruned"), pair, strict=True):
+            root = [] if account.classifies else [f"{one.root:.5g}"]
+            share = _share(one.share, 2 if account.classifies else 4, account.classifies)
+            first = f"{what}, {account.rows[what]:,}" if label == "whole" else ""
+            lines.append([first, label, f"{one.error:.5g}", *root, share])
+    parts = ["<h2>Error against size</h2>", f"<p>{escape(choice_words(account))}</p>"]
+    for curve in reversed(account.chosen.curves):
+        picture = errors_picture(curve, account.chosen.source.n_nodes, account.measure)
+        what = {
+            "test": "On test rows, which decided nothing: models pruned on all training rows.",
+            "validation": "In validation: what the size was chosen by. The ensemble was "
+            + ("pruned" if account.saved else "fitted and pruned")
+            + " without these rows.",
+        }[curve.rows]
+        parts.append(_figure(picture, f"{what} The band is one standard error on each side."))
+    return "\n".join([*parts, _table(header, lines)])
+
+
+def _proof(account: Account) -> str:
+    pruned = account.pruned
+    what = "choice of depths" if pruned.by_depth else "choice of subtrees"
+    parts = [f"<h2>How good the choice is</h2><p>{escape(proof_words(pruned.result, what))}</p>"]
+    if pruned.polishing is not None:
+        words = proof_words(pruned.polishing, "choice of weights for the kept trees")
+        parts.append(f"<p>{escape(words)}</p>")
+    parts.append(
+        "<p>The objective is the mean squared error on the training rows and the price of what is "
+        "kept. A proof is about these rows and this price; what new rows are like is for the "
+        "errors above to say.</p>"
+    )
+    return "\n".join(parts)
+
+
+def _kept(account: Account) -> str:
+    return "\n".join(
+        [
+            "<h2>Depths, before and after</h2>",
+            _figure(depths_picture(account.chosen), "How deep the trees are."),
+            "<h2>Features</h2>",
+            _figure(
+                features_picture(account.chosen),
+                "Share of the splits that use each feature; numbers of splits at the bars.",
+            ),
+        ]
+    )
+
+
+def _trees(account: Account) -> str:
+    pruned = account.pruned
+    picture, count = trees_picture(account.chosen)
+    parts = ["<h2>The trees</h2>"]
+    if pruned.n_trees == 0:
+        return "<h2>The trees</h2><p>None is left: the model predicts a constant.</p>"
+    if picture is None:
+        largest = max(tree.n_nodes for tree in pruned.model.trees)
+        parts.append(
+            f"<p>The largest tree has {largest:,} nodes, too many to draw; "
+            "<code>model.to_text()</code> says them all in words.</p>"
+        )
+    else:
+        which = "All of them." if count == pruned.n_trees else (
+            f"The {count} that change predictions most, of {pruned.n_trees:,}."
+        )
+        parts.append(_figure(picture, which, wide=True))
+    return "\n".join(parts)
+
+
+def _use(account: Account) -> str:
+    shell = f"forestprune predict {MODEL} NEW.csv --out predictions.csv"
+    python = (
+        "import forestprune as fp\n\n"
+        f'model = fp.PrunedEnsemble.load("{MODEL}")\n'
+        "print(model.to_text())           # the trees in words\n"
+        "model.to_scikit_learn()          # or to_onnx(), to_treelite()"
+    )
+    return (
+        "<h2>Use it</h2><p>On the command line, in this folder; columns are found by their names, "
+        f"and become numbers as they did here:</p><pre>{escape(shell)}</pre>"
+        f"<p>In Python:</p><pre>{escape(python)}</pre>"
+    )
+
+
+def _foot(account: Account) -> str:
+    told = {"command": account.command, **account.options}
+    told["versions"] = ", ".join(f"{name} {number}" for name, number in account.versions.items())
+    told["began"] = f"{account.began}, took {seconds(account.seconds)} s"
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in told.items()
+    )
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in account.notes)
+    return (
+        f'<h2>How it was made</h2>{notes}<table class="told"><tbody>{rows}</tbody></table>'
+        f'<p class="foot">Written by forestprune {escape(account.versions["forestprune"])}. '
+        "This page needs no network and runs no script.</p>"
+    )
+
+
+def _figure(picture: Picture, caption: str, *, wide: bool = False) -> str:
+    # A drawing of trees keeps its letters readable: it scrolls where the screen is narrow.
+    style = f' style="min-width: {picture.width * 0.75 / 12:.0f}rem"' if wide else ""
+    return (
+        f'<figure><div><img src="{picture.uri}" alt="{escape(picture.alt)}"{style}></div>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for first, *cells in lines
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
+
+
+def _share(share: float, digits: int, percent: bool) -> str:
+    if math.isnan(share):
+        return "–"
+    return f"{100.0 * share:.{digits}f} %" if percent else f"{share:.{digits}f}"

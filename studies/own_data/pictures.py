@@ -1,0 +1,142 @@
+"""Figures of the report, as parts of the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forestprune import plot_depths, plot_features, plot_trees
+from forestprune.estimators.picture import plot_errors
+from forestprune.pictures.style import new_axes
+from studies.own_data.choosing import Chosen, Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What can be read: so many trees, with so many nodes together.
+_MOST_TREES, _MOST_NODES = 10, 220
+
+_MOST_FEATURES = 15
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure.
+
+    Attributes
+    ----------
+    uri
+        An SVG, as a ``data:`` address.
+    width
+        In points.
+    alt
+        What it shows, for those who do not see it.
+    """
+
+    uri: str
+    width: float
+    alt: str
+
+
+def errors_picture(curve: Curve, full_nodes: int, measure: str) -> Picture:
+    """Draw the error against nodes, with the whole ensemble and the kept model.
+
+    Parameters
+    ----------
+    full_nodes
+        Nodes of the whole ensemble.
+    measure
+        Name of the error.
+    """
+    table, kept = curve.table, curve.table.iloc[curve.chosen]
+    nodes = int(kept["nodes"])
+    alt = (
+        f"A line of the {measure} on {curve.rows} rows against the number of nodes, from "
+        f"{int(table['nodes'].min()):,} to {int(table['nodes'].max()):,}. The kept model, "
+        f"{nodes:,} nodes, has {kept['error']:.4g}; a dashed line marks the whole "
+        f"ensemble, {full_nodes:,} nodes, at {curve.full:.4g}."
+    )
+    with _drawing():
+        ax = new_axes(6.4, 3.7)
+        plot_errors(table, curve.chosen, curve.full, full_nodes, f"{measure}, {curve.rows}", ax)
+        return _picture(ax, alt)
+
+
+def depths_picture(chosen: Chosen) -> Picture:
+    """Draw the depths of the trees before and after."""
+    before = np.array([tree.depth for tree in chosen.source.trees])
+    after = chosen.pruned.depths
+    kept = after[after > 0]
+    mean = f"of mean depth {kept.mean():.1f}" if len(kept) else "left"
+    alt = (
+        f"Depths of {len(before)} trees: on average {before.mean():.1f} before; "
+        f"{len(kept)} {mean} after, and {int((after == 0).sum())} dropped."
+    )
+    with _drawing():
+        return _picture(plot_depths(chosen.pruned, chosen.source, new_axes(6.4, 3.0)), alt)
+
+
+def features_picture(chosen: Chosen) -> Picture:
+    """Draw how often the splits use each feature before and after."""
+    used = set().union(*(tree.features for tree in chosen.source.trees))
+    rows = min(len(used), _MOST_FEATURES + 1)
+    names = chosen.pruned.features_used
+    alt = (
+        f"Shares of the splits that use each feature, before and after. {len(names)} of "
+        f"{chosen.source.n_features} features are left: "
+        + ", ".join(map(str, names[:_MOST_FEATURES]))
+        + ("…" if len(names) > _MOST_FEATURES else ".")
+    )
+    with _drawing():
+        ax = new_axes(6.4, 1.0 + 0.34 * max(rows, 1))
+        plot_features(chosen.pruned, chosen.source, ax, most=_MOST_FEATURES)
+        return _picture(ax, alt)
+
+
+def trees_picture(chosen: Chosen) -> tuple[Picture | None, int]:
+    """Draw the trees that change predictions most; return the picture and how many they are.
+
+    As many as can be read, however these are chosen: None where already the largest tree has
+    too many nodes.
+    """
+    pruned = chosen.pruned
+    sizes = sorted((tree.n_nodes for tree in pruned.model.trees), reverse=True)[:_MOST_TREES]
+    count = int((np.cumsum(sizes) <= _MOST_NODES).sum())
+    if count == 0:
+        return None, 0
+    alt = (
+        f"Drawings of {count} of {pruned.n_trees} kept trees with their conditions, means and "
+        "weights; the file of the model has them all, and its method to_text says them in words."
+    )
+    with _drawing():
+        return _picture(plot_trees(pruned, count), alt), count
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """Draw for files alone, in the letters of the page; close what was drawn."""
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    try:
+        with plt.rc_context({"svg.hashsalt": "forestprune", "font.size": 9.5}):
+            yield
+    finally:
+        for number in plt.get_fignums():
+            if number not in before:
+                plt.close(number)
+
+
+def _picture(ax: Axes, alt: str) -> Picture:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    written = io.BytesIO()
+    figure.savefig(written, format="svg", metadata={"Date": None})
+    coded = base64.b64encode(written.getvalue()).decode("ascii")
+    return Picture(f"data:image/svg+xml;base64,{coded}", figure.get_figwidth() * 72.0, alt)

@@ -1,0 +1,1 @@
+"""`forestprune stream`: a forgetful model on one's own stream."""
