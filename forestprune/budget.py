@@ -70,6 +70,8 @@ class BudgetSearch:
         limit = self._options.pop("time_limit", 60.0)
         self._left = np.inf if limit is None else non_negative_number("time_limit", limit)
         self._ended = False
+        if self._options.get("callback") is not None:
+            self._options["callback"] = self._heard(self._options["callback"])
         self._rough: Result | None = None
 
     def run(self) -> tuple[float, Result]:
@@ -158,7 +160,7 @@ class BudgetSearch:
         start = self.result or self._rough
         result = self._solve(problem, time_limit=limit, warm_start=start, **options)
         self._left -= result.build_seconds + result.solve_seconds
-        self._ended = self._left <= 0.0 or result.termination in _ENDED
+        self._ended |= self._left <= 0.0 or result.termination in _ENDED
         assert result.choice is not None
         nodes = problem.kept_nodes(result.choice, result.beta)
         # Of equal sizes that of the smaller α fits better.
@@ -167,6 +169,16 @@ class BudgetSearch:
             self.alpha, self.result, self.nodes = alpha, result, nodes
             self._rough = result if rough else self._rough
         return fits
+
+    def _heard(self, callback: Callable[[Any], Any]) -> Callable[[Any], bool]:
+        """Return a callback that ends the search, too; a solution may be done at the same time."""
+
+        def heard(entry: Any) -> bool:
+            stop = bool(callback(entry))
+            self._ended |= stop
+            return stop
+
+        return heard
 
 
 def smallest_tree(data: PruningData) -> int:

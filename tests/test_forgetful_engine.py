@@ -56,7 +56,7 @@ def batch(given: dict[str, Any]) -> tuple[Any, Any, Any, Any, Any]:
     y = np.minimum(signal.astype(np.int64), classes - 1) if classes else np.round(signal, 3)
     weight = rng.poisson(1.0, (n_trees, b)) if given["weighted"] else None
     r_size = rng.integers(0, 120, n_trees) if rng.random() < 0.7 else np.full(n_trees, 60)
-    return X, y, weight, r_size, rng.integers(0, 8, n_trees)
+    return X, y, weight, r_size, rng.integers(-1, 8, n_trees)
 
 
 def assert_same_trees(one: Engine, other: Engine) -> None:
@@ -99,7 +99,7 @@ def test_an_updated_tree_is_the_tree_built_from_scratch(group: int) -> None:
                 )
                 if not len(kept_y):
                     continue
-                root = reference.build(kept_X, kept_y, kept_weight, int(height[t]))
+                root = reference.build(kept_X, kept_y, kept_weight, max(0, int(height[t])))
                 expected = listed(root)
                 tree = engine.tree(t)
                 np.testing.assert_array_equal(tree.feature, expected[0])
@@ -190,6 +190,7 @@ def test_frequencies_are_those_of_the_leaves_reached() -> None:
     ("change", "message"),
     [
         ({"X": np.zeros((4, 2))}, "X, y, weight"),
+        ({"X": np.full((4, 3), np.nan)}, "X must not hold NaN"),
         ({"y": np.zeros(3, np.int64)}, "X, y, weight"),
         ({"y": np.array([0, 1, 2, 0])}, "y must lie between 0 and 1"),
         ({"y": np.array([0, -1, 1, 0])}, "y must lie between 0 and 1"),

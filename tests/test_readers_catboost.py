@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reading import COLUMNS, INFINITE, SPECIAL, diamonds, hard_rows, same, sample
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 from forestprune import InvalidInput, LayerPruning, prune, pruning_data, read_ensemble
 
@@ -119,8 +119,17 @@ def test_every_kind_of_matrix_gives_the_same() -> None:
     assert ensemble.feature_names is None
     for kind in (np.asfortranarray(X), pd.DataFrame(X, columns=COLUMNS), X.tolist()):
         same(ensemble.predict(kind), model.predict(X))
-    full = np.nan_to_num(X)
-    same(ensemble.predict(csr_array(full)), model.predict(full))
+    same(ensemble.predict(csr_array(X)), model.predict(csr_matrix(X)))
+
+
+def test_the_plain_class_takes_any_loss() -> None:
+    X, y = sample()
+    model = catboost.CatBoost(OPTIONS | {"loss_function": "Logloss"}).fit(X, (y > 2.5) * 1)
+    ensemble = read_ensemble(model)
+    share = model.predict(X, prediction_type="Probability")
+    same(ensemble.predict_proba(X), share)
+    assert ensemble.classes is not None
+    assert ensemble.classes.tolist() == [0, 1]
 
 
 def test_categorical_features_are_refused() -> None:

@@ -207,6 +207,25 @@ def test_models_that_are_refused(options: dict[str, Any], message: str) -> None:
         read_ensemble(kind(**OPTIONS | options).fit(X, y, **fit))
 
 
+def test_parts_that_take_zeros_differently_are_refused() -> None:
+    X, y = sample()
+    parts: Any = None
+    for zero in (False, True):
+        options = {"zero_as_missing": zero, "verbose": -1, "num_threads": 1}
+        data = lightgbm.Dataset(X, y, params=dict(options))
+        parts = lightgbm.train(options, data, 5, init_model=parts)
+    with pytest.raises(InvalidInput, match=r"in which zeros of feature . are missing in one and"):
+        read_ensemble(parts)
+
+
+def test_a_single_class_is_predicted_always() -> None:
+    X, _ = sample()
+    model = lightgbm.LGBMClassifier(**OPTIONS).fit(X, ["only"] * len(X))
+    ensemble = read_ensemble(model)
+    assert set(ensemble.predict(X)) == {"only"}
+    assert ensemble.predict_proba(X).shape == (len(X), 1)
+
+
 def test_a_model_that_was_not_fitted() -> None:
     with pytest.raises(InvalidInput, match="this LGBMRegressor is not"):
         read_ensemble(lightgbm.LGBMRegressor())

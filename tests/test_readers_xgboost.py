@@ -141,6 +141,16 @@ def test_covers_are_the_weights_of_the_fit() -> None:
     assert all(tree.has_mean_values for tree in trees)
 
 
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.filterwarnings("ignore:no tree survives")
+def test_a_response_of_zeros_or_ones(label: int) -> None:
+    X, _ = sample(60)
+    model = xgboost.XGBRegressor(**OPTIONS, objective="reg:logistic")
+    model.fit(X, np.full(len(X), label))
+    same(read_ensemble(model).raw_predict(X), model.predict(X, output_margin=True), SINGLE)
+    prune(model, X, np.full(len(X), label))
+
+
 def hinge(y: Any, raw: Any) -> Any:
     return raw - y, np.ones_like(y)
 
@@ -160,6 +170,7 @@ def test_an_objective_of_ones_own_predicts_scores() -> None:
             {"objective": "reg:quantileerror", "quantile_alpha": [0.2, 0.8]},
             "several quantiles of one response",
         ),
+        ({"objective": "binary:hinge"}, "'binary:hinge', whose scores"),
         ({"multi_strategy": "multi_output_tree"}, "has vectors in its leaves"),
         ({"objective": "binary:logistic"}, "XGBRegressor has 'binary:logistic'"),
         ({"enable_categorical": True}, "has categorical features"),

@@ -301,7 +301,7 @@ def test_a_search_that_is_ended(rows: Rows, boosted: Any) -> None:
 
     def after_a_while(entry: object) -> bool:
         calls.append(entry)
-        return len(calls) > 5
+        return len(calls) > 2
 
     early = prune(boosted, X, y, max_nodes=100, callback=after_a_while, polish=None)
     assert early.n_nodes <= 100

@@ -63,8 +63,9 @@ def masks_of(
 ) -> Masks:
     """Return masks for rows of a dtype; arguments as in `traversal.Nodes`."""
     tree = np.flatnonzero(leaves <= MOST_LEAVES)
-    begin = np.concatenate([[0], np.cumsum(leaves[tree] - 1)]).astype(np.int64)
-    split, mask = np.empty(begin[-1], dtype=np.int64), np.empty(begin[-1], dtype=np.uint64)
+    begin: IntArray = np.concatenate([[0], np.cumsum(leaves[tree] - 1)]).astype(np.int64)
+    split: IntArray = np.empty(begin[-1], dtype=np.int64)
+    mask = np.empty(begin[-1], dtype=np.uint64)
     node = np.zeros((len(tree), MOST_LEAVES), dtype=np.int32)
     _fill_masks(tree, start, left, begin, split, mask, node)
     begin, split, mask = _merged(begin, split, mask, feature, threshold, missing_left)

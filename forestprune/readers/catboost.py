@@ -79,8 +79,9 @@ def read_model(model: Any) -> TreeEnsemble:
     classes = None
     if link.kind in ("softmax", "one_vs_all") or model.classes_.size:
         classes = frozen(np.asarray(model.classes_))
-    limit = model.get_probability_threshold() if classes is not None and len(classes) == 2 else 0.5
-    if limit is not None and limit != 0.5:
+    # Of a plain CatBoost, which predicts scores, nobody asks for labels.
+    limit = getattr(model, "get_probability_threshold", lambda: None)()
+    if limit is not None and classes is not None and len(classes) == 2 and limit != 0.5:
         raise InvalidInput(
             f"model has a probability threshold of {limit:g} for its second class; pruned models "
             "predict the more probable class: compare predict_proba with the threshold instead"
@@ -97,7 +98,7 @@ def read_model(model: Any) -> TreeEnsemble:
         allow_nan=True,
         classes=classes,
         link=link,
-        rules=RowRules("float32", allow_infinite=True),
+        rules=RowRules("float32", allow_infinite=True, sparse_missing=True),
     )
     rows = np.vstack([np.zeros(count), np.full(count, np.nan), np.full(count, 1.0)])
     raw = model.predict(rows, prediction_type="RawFormulaVal")

@@ -82,7 +82,7 @@ def compared(
         float(np.abs(gamma * tree.value).max())
         for gamma, tree in zip(ensemble.scale, ensemble.trees, strict=True)
     )
-    if not np.all(np.abs(given - wanted) <= tolerance * size):
+    if not (np.isfinite(size) and np.all(np.abs(given - wanted) <= tolerance * size)):
         raise InvalidInput(
             f"model cannot be read: this {ensemble.source} predicts {wanted.ravel()[0]:.9g} where "
             f"its trees sum to {given.ravel()[0]:.9g}; its library may store trees in a way "

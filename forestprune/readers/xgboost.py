@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 
 from forestprune.ensemble import TreeEnsemble
 from forestprune.links import Link
@@ -39,6 +38,8 @@ _LINKS = {
     **dict.fromkeys(("multi:softprob", "multi:softmax"), "softmax"),
 }
 _BINARY = ("binary:logistic", "binary:logitraw")
+
+_NEARLY = np.float32(1e-6)
 
 # XGBoost sums in float32; relative to the sum of the largest values of all trees.
 _TOLERANCE = 1e-5
@@ -150,12 +151,16 @@ def _read(booster: Any, source: str, rounds: int | None, missing: float) -> Tree
 
 def _base(text: str, link: Link, outputs: int) -> FloatArray:
     """Return (outputs,) raw scores of the base score, which is stored as a response."""
-    base = np.atleast_1d(np.array(json.loads(text), dtype=np.float32)).astype(np.float64)
+    base = np.atleast_1d(np.array(json.loads(text), dtype=np.float32))
+    one = np.float32(1.0)
     if link.kind == "log":
         base = np.log(base)
     elif link.kind == "logistic":
-        base = logit(base)
-    return np.broadcast_to(base, outputs)
+        # Of a response that is 0, or 1, in all rows XGBoost keeps off by that much; what single
+        # precision makes of the logarithm near 1 is off by more than its sums.
+        base = np.where(base <= 0.0, _NEARLY, np.where(base >= one, one - _NEARLY, base))
+        base = -np.log(one / base - one)
+    return np.broadcast_to(base.astype(np.float64), outputs)
 
 
 def _tree(tree: dict[str, Any], column: int, columns: int) -> Tree:
