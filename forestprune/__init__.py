@@ -15,6 +15,8 @@ for _name in ("formulations", "solvers"):
             f"{_import_module(_name).__file__}; install forestprune in an environment of its own"
         )
 
+from forestprune.competitors._core.compete import compete, compete_path
+from forestprune.competitors._core.registry import available_competitors, competitor_table
 from forestprune.ensemble import TreeEnsemble
 from forestprune.estimators import (
     ForestPrunerClassifier,
@@ -100,8 +102,12 @@ __all__ = [
     "SubtreePruning",
     "Termination",
     "TreeEnsemble",
+    "available_competitors",
     "available_solvers",
     "capability_table",
+    "compete",
+    "compete_path",
+    "competitor_table",
     "cut_trees",
     "export_problem",
     "load_problem",

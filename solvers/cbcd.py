@@ -40,4 +40,10 @@ class CBCD(Solver[ChoiceFormulation]):
         start = problem.zero() if control.warm_start is None else control.warm_start
         descent = Descent(problem, start)
         termination, local, point = descend_and_search(descent, self.options, control)
-        return Answer(termination, choice=descent.state.choice.copy(), local=local, relaxed=point)
+        return Answer(
+            termination,
+            choice=descent.state.choice.copy(),
+            local=local,
+            relaxed=point,
+            extra={"sweeps": descent.sweeps},
+        )

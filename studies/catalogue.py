@@ -19,9 +19,12 @@ from studies.polish import POLISH
 from studies.shapes import SHAPES
 from studies.study import Study
 from studies.table1 import TABLE1
+from studies.warmstart import WARMSTART
+from studies.weights import WEIGHTS
 
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (TABLE1, GAPS, POLISH, SHAPES, DRIFT, DRIFT_PRUNING)
+    study.name: study
+    for study in (TABLE1, WEIGHTS, WARMSTART, GAPS, POLISH, SHAPES, DRIFT, DRIFT_PRUNING)
 }
 
 

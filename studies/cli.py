@@ -1,4 +1,4 @@
-"""The command line: ``forestprune study``, ``solve``, ``export``, ``stream``, ``solvers``."""
+"""The command line: ``forestprune study``, ``solve``, ``export``, ``prune``, ``predict``, …."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from studies.options import (
     positive,
     refuse_given,
 )
+from studies.own_data.cli import predict, prune
 from studies.streaming.cli import stream
 
 _FORESEEN = (StudyError, InvalidInput, SolverError, OSError)
@@ -236,6 +237,8 @@ def _refuse_to_fit(context: typer.Context, saved: bool) -> None:
         refuse_given(context, options, "a saved problem is what it is")
 
 
+app.command()(prune)
+app.command()(predict)
 app.command()(stream)
 
 

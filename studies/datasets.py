@@ -107,7 +107,7 @@ def load(name: str, target: str | None = None, data_dir: str | Path | None = Non
     table = read_csv(path)
     if target is None:
         raise InvalidInput(
-            f"target must name the column of {path.name} to predict; it has {_listed(table)}"
+            f"target must name the column of {path.name} to predict; it has {listed(table)}"
         )
     return _dataset(stem(path), table, target, {}, log=False)
 
@@ -157,7 +157,7 @@ def stem(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".csv")
 
 
-def _listed(table: pd.DataFrame) -> str:
+def listed(table: pd.DataFrame) -> str:
     """Return the names of a table's columns, the first twenty of many."""
     more = ", …" if table.shape[1] > 20 else ""
     return ", ".join(short(str(column))[1:-1] for column in table.columns[:20]) + more
@@ -224,7 +224,7 @@ def split_target(table: pd.DataFrame, target: str) -> tuple[pd.Series[Any], pd.D
         hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         if table.shape[1] == 1:
             hint = "there is only one: is the file separated by commas? "
-        raise InvalidInput(f"target {target!r} is not a column; {hint}Columns: {_listed(table)}")
+        raise InvalidInput(f"target {target!r} is not a column; {hint}Columns: {listed(table)}")
     features = table.drop(columns=target)
     if features.shape[1] == 0:
         raise InvalidInput(f"there are no feature columns beside the target {target!r}")

@@ -14,6 +14,7 @@ Task = Literal["solve", "path"]
 Scope = Literal["every", "smallest"]
 Polish = Literal["ridge", "best_subset"]
 Shape = Literal["depth", "subtree"]
+Weights = Literal["nodes", "depth"]
 
 ENSEMBLE_NAMES: dict[str, str] = {"forest": "random forest", "boosting": "gradient boosting"}
 PATH_VALUES = 50
@@ -104,6 +105,8 @@ class Method:
         How many trees polishing may leave; None for a price of ``alpha2`` for each.
     shape
         ``"depth"``: whole layers are cut; ``"subtree"``: every branch where it serves best.
+    weights
+        What a layer costs: ``"nodes"``, its nodes; ``"depth"``, the same for each.
     """
 
     polish: Polish | None = None
@@ -111,10 +114,13 @@ class Method:
     alpha2: float = 0.0
     n_trees: int | None = None
     shape: Shape = "depth"
+    weights: Weights = "nodes"
 
     def __post_init__(self) -> None:
         if self.joint and self.shape != "depth":
             raise ValueError("a joint method chooses depths")
+        if self.weights != "nodes" and (self.joint or self.shape != "depth"):
+            raise ValueError("depth weights are for depths that are chosen first")
 
     @property
     def name(self) -> str:
@@ -122,6 +128,8 @@ class Method:
         if self.joint:
             return "joint, ρ = 2" if self.polish == "ridge" else "joint, ρ = 0"
         pruned = "pruned" if self.shape == "depth" else "pruned to subtrees"
+        if self.weights != "nodes":
+            pruned += " by depth weights"
         if self.polish is None:
             return pruned
         if self.polish == "ridge":

@@ -12,6 +12,9 @@ from studies.reporting.report import Report
 from studies.solver_kind import SOLVERS
 from studies.spec import Request
 
+# Fields that collect an option which may be given several times.
+_REPEATED = {"solvers": "solver", "models": "model"}
+
 
 @dataclass(frozen=True)
 class Study:
@@ -55,6 +58,6 @@ class Study:
         given = {name: value for name, value in asked.items() if value is not None}
         for name in self.without:
             if given.get(name, ()) != ():
-                option = name.removesuffix("s").replace("_", "-")
+                option = _REPEATED.get(name, name).replace("_", "-")
                 raise StudyError(f"--{option} is not for {self.name}")
         return Request(**{**self.defaults, **given})

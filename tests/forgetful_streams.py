@@ -20,9 +20,9 @@ def small(kind: Any, **options: Any) -> Any:
 
 
 def stream(rows: int = 600, seed: int = 0, classes: int = 2) -> tuple[Any, Any]:
-    """Rows of 4 features and classes that change their meaning in the middle."""
+    """Rows of 7 features and classes that change their meaning in the middle."""
     rng = np.random.default_rng(seed)
-    X = rng.random((rows, 4))
+    X = rng.random((rows, 7))
     score = np.where(np.arange(rows) < rows // 2, X[:, 0] + X[:, 1], X[:, 0] - X[:, 2] + 1.0)
     y = np.minimum((score * classes / 2).astype(np.int64), classes - 1)
     noise = rng.random(rows) < 0.1

@@ -195,13 +195,14 @@ def test_what_is_asked_for_and_what_is_not_for_streams() -> None:
     ):
         with pytest.raises(StudyError, match=said):
             list(DRIFT.cells(DRIFT.request(size="small", **wrong)))
-    for study, unfit in (
-        (DRIFT, {"alpha": 1.0}),
-        (DRIFT, {"solvers": ("cbcd",)}),
-        (DRIFT_PRUNING, {"models": ("arf",)}),
-        (GAPS, {"models": ("arf",)}),
+    for study, unfit, option in (
+        (DRIFT, {"alpha": 0.0}, "alpha"),
+        (DRIFT, {"solvers": ("cbcd",)}, "solver"),
+        (DRIFT, {"repeats": 1}, "repeats"),
+        (DRIFT_PRUNING, {"data_dir": "d"}, "data-dir"),
+        (GAPS, {"models": ("arf",)}, "model"),
     ):
-        with pytest.raises(StudyError, match=f"--{next(iter(unfit)).rstrip('s')} is not for"):
+        with pytest.raises(StudyError, match=f"--{option} is not for {study.name}"):
             study.request(size="small", **unfit)
     one = DRIFT_PRUNING.request(size="small", alpha=0.5)
     assert {(cell.alpha, cell.budget) for cell in DRIFT_PRUNING.cells(one)} == {(0.5, None)}

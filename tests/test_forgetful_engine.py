@@ -244,5 +244,13 @@ def test_memory_follows_what_is_remembered() -> None:
         for model in (engine, copy):
             model.learn(X[:20], y[:20], None, full(2, 30), full(2, 4))
     assert engine.nbytes < steady / 4
+    # Memory is given back with the very batch that needs more of it than the rows held.
+    small = Engine(1, 3, 2)
+    small.learn(*rows(8000), None, full(1, 8000), full(1, 4))
+    small.learn(X[:100], y[:100], None, full(1, 100), full(1, 4))
+    fresh = Engine(1, 3, 2)
+    fresh.learn(X[:300], y[:300], None, full(1, 300), full(1, 4))
+    small.learn(X[:300], y[:300], None, full(1, 300), full(1, 4))
+    assert_same_trees(small, fresh)
     assert len(pickle.dumps(engine)) < 10_000
     assert_same_trees(engine, copy)

@@ -166,8 +166,8 @@ def test_bad_parameters_are_named(kind: Any, options: dict[str, Any], named: str
 
 def test_named_columns() -> None:
     X, y = stream(100)
-    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
     model = small(fp.ForgetfulTreeClassifier).partial_fit(frame, y)
-    assert model.feature_names_in_.tolist() == list("abcd")
+    assert model.feature_names_in_.tolist() == list("abcdefg")
     with pytest.raises(ValueError, match="feature names"):
-        model.partial_fit(frame[list("bacd")], y)
+        model.partial_fit(frame[list("bacdefg")], y)

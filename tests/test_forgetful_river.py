@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -91,3 +93,16 @@ def test_the_kind_of_model_must_fit() -> None:
         fp.RiverClassifier(fp.ForgetfulTreeRegressor())
     with pytest.raises(fp.InvalidInput, match="ForgetfulTreeClassifier"):
         fp.RiverRegressor(fp.ForgetfulTreeClassifier())
+
+
+def test_neither_river_nor_the_kernels_are_imported_before_they_are_needed() -> None:
+    code = (
+        "import sys, forestprune; "
+        "assert 'river' not in sys.modules; "
+        "assert 'forestprune.forgetful.engine' not in sys.modules; "
+        "forestprune.ForgetfulTreeClassifier; "
+        "assert 'forestprune.forgetful.engine' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="ForgetfulShrub"):
+        fp.ForgetfulShrub  # noqa: B018

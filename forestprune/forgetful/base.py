@@ -251,5 +251,7 @@ def _repeated(
             "sample_weight must hold whole numbers, how many times each row counts, and at least "
             f"one of them that is not 0; found {odd[:3].tolist() or 'zeros only'}"
         )
-    times = np.minimum(weight, most).astype(np.int64)
+    # Of more rows than may be remembered the last are learnt, so no others are made.
+    from_end = np.minimum(np.cumsum(weight[::-1]), most)
+    times = np.diff(from_end, prepend=0.0)[::-1].astype(np.int64)
     return np.repeat(rows, times, axis=0), np.repeat(targets, times)

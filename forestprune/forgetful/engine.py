@@ -13,7 +13,6 @@ from forestprune.forgetful.kernels.layout import (
     CALLS,
     CRITERION,
     ENTROPY,
-    FREE,
     GINI,
     HEIGHT,
     HELD,
@@ -22,13 +21,21 @@ from forestprune.forgetful.kernels.layout import (
     Rules,
     Trees,
 )
-from forestprune.forgetful.kernels.learning import learn, predict, rebuild, sort_rows
+from forestprune.forgetful.kernels.learning import (
+    NO_CLASS,
+    NOT_A_NUMBER,
+    learn,
+    predict,
+    rebuild,
+    sort_rows,
+)
 from forestprune.forgetful.storage import (
     TreeArrays,
     address_table,
     empty_room,
     empty_trees,
     entropy_table,
+    fill_tree,
     frequencies_of,
     larger_trees,
     list_nodes,
@@ -190,19 +197,22 @@ class Engine:
         if weight is not None and (weight.view(np.uint64) > _MOST_WEIGHT).any():
             raise InvalidInput(f"weight must lie between 0 and {_MOST_WEIGHT}")
         self._make_room(b, weight)
-        regression = self.n_classes == 0
+        label: Any = y if self.n_classes else self._no_label
+        target: Any = self._no_target if self.n_classes else y
         update = partial(
             learn,
             self._table,
             X,
-            self._no_label if regression else y,
-            y if regression else self._no_target,
+            label,
+            target,
             self._no_weight if weight is None else weight,
             r_size,
             max_height,
         )
         most = update(0, 1) if self._threads == 1 else self._on_threads(X, update)
-        if most < 0:
+        if most == NOT_A_NUMBER:
+            raise InvalidInput("X must not hold NaN")
+        if most == NO_CLASS:
             raise InvalidInput(f"y must lie between 0 and {self.n_classes - 1}")
         self._most = most
 
@@ -286,28 +296,17 @@ class Engine:
         trees = self._trees
         trees.usable[:] = state["usable"]
         for t, (X, y, weight) in enumerate(rows):
-            held = len(y)
-            trees.state[t, HELD] = held
-            trees.state[t, FREE] -= held
             for column in (SEED, CALLS, HEIGHT):
                 trees.state[t, column] = state["state"][t, column]
-            slots = trees.free[t, trees.state[t, FREE] :][:held].copy()
-            trees.arrival[t, :held] = slots
-            trees.X[t][:, slots] = X.T
-            if self.n_classes == 0:
-                trees.target[t, slots] = y
-            else:
-                trees.label[t, slots] = y
-                if n_classes <= 2:
-                    trees.coded[t, slots] = 2 * weight + y
-            trees.weight[t, slots] = weight
+            fill_tree(t, trees, X, y, weight)
             rebuild(t, self._table)
 
     def _on_threads(self, X: FloatArray, update: Callable[[int, int], int]) -> int:
         """Update every so many-th tree on each thread; kernels hold no lock of Python."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads - 1)
-        sort_rows(self._table, X)
+        if not sort_rows(self._table, X):
+            return NOT_A_NUMBER
         others = [
             self._pool.submit(update, thread, self._threads) for thread in range(1, self._threads)
         ]
@@ -335,7 +334,8 @@ class Engine:
         if most > slots:
             self._resize(most)
         elif slots > max(_LEAST_SLOTS, _FAR_TOO_LARGE * most):
-            self.__setstate__(self.__getstate__())
+            self.__setstate__(self.__getstate__())  # room for the rows held, and no more
+            self._resize(most)
         if self._rules.whole[CRITERION] == ENTROPY:
             extra = b if weight is None else int(weight.sum(axis=1).max())
             self._extend_table(int(self._trees.total[:, 0].max()) + extra)

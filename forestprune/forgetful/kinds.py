@@ -30,7 +30,8 @@ class ForgetfulClassifier(ClassifierMixin, ForgetfulEstimator):  # type: ignore[
     ) -> Self:
         """Learn a batch, and forget what has become old.
 
-        A batch that is refused leaves the model as it was.
+        A batch that is refused leaves the model as it was. Parameters are read with the first
+        batch, and stay what they are then.
 
         Parameters
         ----------
@@ -94,7 +95,8 @@ class ForgetfulRegressor(RegressorMixin, ForgetfulEstimator):  # type: ignore[mi
     def partial_fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn a batch, and forget what has become old.
 
-        A batch that is refused leaves the model as it was.
+        A batch that is refused leaves the model as it was. Parameters are read with the first
+        batch, and stay what they are then.
 
         Parameters
         ----------

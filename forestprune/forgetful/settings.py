@@ -29,7 +29,8 @@ class Settings:
     majority
         Whether the trees of a classifier vote.
     draw, max_features
-        Which features the trees may use: see `features.draw_features`.
+        Whether a ``"tree"`` or a ``"node"`` may use only some features, and how many: see
+        `features.draw_features`.
     """
 
     engine: dict[str, Any]
@@ -40,5 +41,5 @@ class Settings:
     bagging: bool = False
     replace_stale: bool = False
     majority: bool = False
-    draw: str = "tree"
+    draw: str | None = None
     max_features: Any = None

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from forestprune.forgetful.kernels.layout import (
     FLAGS,
     FREE,
+    HELD,
     PAIRS,
     QUEUE_ROWS,
     STALE,
@@ -115,6 +116,25 @@ def empty_trees(usable: npt.NDArray[np.uint8], n_classes: int, slots: int) -> Tr
         usable=usable.copy(),
         state=state,
     )
+
+
+def fill_tree(
+    t: int, trees: Trees, X: FloatArray, y: IntArray | FloatArray, weight: IntArray
+) -> None:
+    """Let an empty tree hold rows in their order of arrival, without sorting or splitting them."""
+    held = len(y)
+    top = trees.state[t, FREE] - held
+    slots = trees.free[t, top : top + held].copy()
+    trees.state[t, HELD], trees.state[t, FREE] = held, top
+    trees.arrival[t, :held] = slots
+    trees.X[t][:, slots] = X.T
+    trees.weight[t, slots] = weight
+    if trees.label.shape[1] == 0:
+        trees.target[t, slots] = y
+    else:
+        trees.label[t, slots] = y
+    if trees.coded.shape[1] > 0:
+        trees.coded[t, slots] = 2 * weight + y
 
 
 def larger_trees(old: Trees, n_classes: int, slots: int) -> Trees:

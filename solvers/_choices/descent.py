@@ -52,6 +52,7 @@ class Descent:
         )
         self._zero, self._full = problem.zero(), problem.full()
         self._hasty = max(1.0, float(np.sqrt(data.n_trees)))
+        self.sweeps = 0
         for i in np.flatnonzero(self.kept_of(choice)):
             self.give(int(i), choice, 1.0 if beta is None else float(beta[i]))
         self.objective = self._objective()
@@ -168,6 +169,7 @@ class Descent:
     def _sweep(self, haste: float, tolerance: float | None = None) -> int:
         allowed = self.problem.tolerance if tolerance is None else tolerance
         moves, gain = sweep(self.rule, self.trees, self.state, allowed, haste)
+        self.sweeps += 1
         self.objective -= gain
         return moves
 

@@ -86,11 +86,11 @@ def _accuracy(panel: Axes, entries: list[Entry], colours: dict[str, str]) -> Non
 
 
 def _held(panel: Axes, entries: list[Entry], colours: dict[str, str]) -> None:
-    for entry in entries:
-        _, row = entry.cells[0]
-        if row["held"]:
-            at, held = zip(*row["held"], strict=True)
-            panel.plot(at, held, color=colours[entry.model], linewidth=_width(entry.model))
+    # The first on top of a thicker second: trees and forests often remember as many rows.
+    kept = [entry for entry in entries if entry.cells[0][1]["held"]]
+    for place, entry in reversed(list(enumerate(kept))):
+        at, held = zip(*entry.cells[0][1]["held"], strict=True)
+        panel.plot(at, held, color=colours[entry.model], linewidth=2.8 if place == 1 else 1.3)
     panel.set_ylim(bottom=0)
     panel.set_xlabel("rows", color=INK, fontsize=9)
     panel.set_ylabel("rows\nremembered", color=INK, fontsize=9)

@@ -76,6 +76,7 @@ def _warm_up(system: System, cell: DriftCell, rows: Rows) -> None:
     first = Rows(rows.X[:few], rows.y[:few], rows.features, rows.classes, (), rows.concept[:few])
     model = system.make(cell.instance.seed, len(rows.classes))
     _run(system, model, first, replace(cell, time_limit=math.inf))
+    pickle.loads(pickle.dumps(model))  # trees that are built anew need what compiles here
 
 
 def _run(system: System, model: BatchModel | RowModel, rows: Rows, cell: DriftCell) -> Trace:

@@ -25,6 +25,9 @@ from formulations.arrays import IntArray
 from studies.drift_pruning.cell import PruneCell
 from studies.streams.stream import Rows
 
+# Local search takes most of the time of a descent, wherever that begins.
+_PLAIN = "cbcd[local_search=False]"
+
 
 class Out(Exception):
     """The stream took longer than it may."""
@@ -48,6 +51,8 @@ class Pruning:
         What the pruning data take.
     cold_seconds, warm_seconds, bound_seconds
         Build and solve by descent, without and with a warm start, and by the relaxation.
+    plain_ratio
+        The same of descent without local search, with a warm start divided by without.
     learn_seconds
         CPU time of the forest for the batches since the last pruning.
     """
@@ -64,6 +69,7 @@ class Pruning:
     cold_seconds: float
     warm_seconds: float | None
     bound_seconds: float
+    plain_ratio: float | None
     learn_seconds: float
 
 
@@ -171,13 +177,16 @@ def _prune(
         most = max(int(cell.budget * data.node_start[-1]), 1)
         problem, cold, cold_seconds = _within(cell, data, most)
     assert cold.choice is not None
-    warm, warm_seconds = None, None
+    warm, warm_seconds, plain_ratio = None, None, None
     if depths is not None and cell.budget is None:
         # A tree that has become shallower is kept whole where more of it was kept.
         start = np.minimum(depths, data.depths)
         warm, warm_seconds = _timed(
             cell, data, lambda p: solve(p, "cbcd", warm_start=start), problem.alpha
         )
+        _, plain = _timed(cell, data, lambda p: solve(p, _PLAIN), problem.alpha)
+        _, again = _timed(cell, data, lambda p: solve(p, _PLAIN, warm_start=start), problem.alpha)
+        plain_ratio = again / max(plain, 1e-9)
     proof, bound_seconds = _timed(cell, data, lambda p: solve(p, "relaxation"), problem.alpha)
     bound = max(r.bound for r in (cold, warm, proof) if r is not None)
     gap = (cold.objective - bound) / cold.objective if cold.objective > 0.0 else 0.0
@@ -195,6 +204,7 @@ def _prune(
             cold_seconds=cold_seconds,
             warm_seconds=warm_seconds,
             bound_seconds=bound_seconds,
+            plain_ratio=plain_ratio,
             learn_seconds=learn_seconds,
         ),
         cold,

@@ -19,6 +19,9 @@ from studies.running.records import Row
 _COLUMNS = 2
 _HEIGHTS = (2.2, 1.1, 1.1)
 
+# An axis that spans more than this ratio has powers of ten alone.
+_WIDE = 50.0
+
 # Colour, line and width of each model.
 _STYLES: dict[str, tuple[str, Literal["-", ":"], float]] = {
     "reference": ("#777777", ":", 1.4),
@@ -90,7 +93,9 @@ def _draw_stream(panels: list[Axes], entry: Entry) -> None:
         if panel is not panels[2]:
             panel.sharex(panels[2])
             panel.tick_params(labelbottom=False)
-    panels[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = panels[1].get_ylim()
+    subs = (1.0,) if high > _WIDE * low else (1.0, 2.0, 5.0)
+    panels[1].yaxis.set_major_locator(LogLocator(subs=subs))
     panels[1].yaxis.set_minor_formatter(NullFormatter())
     panels[1].yaxis.set_major_formatter(FuncFormatter(number))
 

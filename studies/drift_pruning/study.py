@@ -9,7 +9,7 @@ from studies.drift_pruning.entries import entries_of
 from studies.drift_pruning.figure import draw
 from studies.drift_pruning.kind import PRUNINGS, PruneRun
 from studies.drift_pruning.notes import caption, conclusion, notes
-from studies.drift_pruning.tables import BRIEF, accuracy_table, phase_table, time_table
+from studies.drift_pruning.tables import BRIEF, BRIEF_TIMES, accuracy_table, phase_table, time_table
 from studies.reporting.report import Report
 from studies.reporting.tables import columns_of
 from studies.spec import Request
@@ -140,7 +140,11 @@ def report(run: PruneRun) -> Report:
     )
     return Report(
         tables=tables,
-        shown=(columns_of(tables[0], BRIEF), *tables[1:]),
+        shown=(
+            columns_of(tables[0], BRIEF),
+            columns_of(tables[1], BRIEF_TIMES),
+            tables[2],
+        ),
         notes=tuple(notes(run, cell)),
         figures={"drift-pruning": draw(entries)},
         conclusion=conclusion(entries),

@@ -26,6 +26,18 @@ BRIEF = (
     *(f"{MODEL_NAMES[name]} back after" for name in MODELS[2:]),
 )
 
+BRIEF_TIMES = (
+    "pruned to",
+    "build s",
+    "descent s",
+    "warm s",
+    "ratio",
+    "ratio, plain",
+    "lower/same/higher",
+    "gap %",
+    "largest gap %",
+)
+
 
 def accuracy_table(entries: list[Entry], caption: str) -> Table:
     """Return what the forest and what is left of it reach, and how fast they recover."""
@@ -72,6 +84,7 @@ def time_table(entries: list[Entry]) -> Table:
         "descent s",
         "warm s",
         "ratio",
+        "ratio, plain",
         "lower/same/higher",
         "bound s",
         "gap %",
@@ -80,7 +93,7 @@ def time_table(entries: list[Entry]) -> Table:
     return _grouped(
         "A pruning: medians over the stream; learning is the CPU time of the batches between "
         "two prunings, warm that of a descent from the last choice, whose objective is lower than "
-        "without, the same or higher; bound that of the relaxation",
+        "without, the same or higher; plain without local search; bound that of the relaxation",
         header,
         entries,
         _time_row,
@@ -97,6 +110,7 @@ def _time_row(entry: Entry) -> tuple[str, ...]:
             for name in ("learn", "build", "cold", "warm")
         ),
         _ratio(points),
+        _times(median_of(points, "plain_ratio")),
         " / ".join(map(str, changes)) if sum(changes) else NOT_RUN,
         formats.seconds(median_of(points, "bound_seconds")),
         formats.percent(median_of(points, "gap")),
@@ -106,7 +120,11 @@ def _time_row(entry: Entry) -> tuple[str, ...]:
 
 def _ratio(points: list[Point]) -> str:
     known = [found for point in points if (found := ratio(point)) is not None]
-    return f"{statistics.median(known):.2f}×" if known else NOT_RUN
+    return _times(statistics.median(known) if known else None)
+
+
+def _times(value: float | None) -> str:
+    return NOT_RUN if value is None else f"{value:.2f}×"
 
 
 def phase_table(entries: list[Entry]) -> Table:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +15,15 @@ from forestprune.estimators.path import PrunedPath, prune_path
 from forestprune.estimators.selection import choose
 from forestprune.estimators.table import path_table
 from forestprune.recipe import Recipe
-from formulations import InvalidInput
-from formulations.arrays import FloatArray
+from formulations.arrays import FloatArray, IntArray
 from studies.own_data.models import fitted
 from studies.own_data.parts import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# How many α there are from the empty model to nearly the whole one.
-POINTS = 50
+# So many α, from that of the empty model down to this part of it, where ensembles are whole.
+_POINTS, _RANGE = 61, 1e-6
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,14 @@ class Chosen:
         What is left.
     curves
         Errors against sizes: in validation, on test rows, as far as there are such.
+    polished
+        Errors in validation without and with new weights, where these decided; else None.
     """
 
     source: TreeEnsemble
     pruned: PrunedEnsemble
     curves: tuple[Curve, ...]
+    polished: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,32 +96,51 @@ class Work:
     Attributes
     ----------
     model
-        An ensemble of scikit-learn to be fitted, or one that is.
-    ready
-        Whether it is fitted.
+        An ensemble of scikit-learn to be fitted, or one that was read.
     recipe, options
         What is solved, and further arguments of `solve`.
+    decides
+        Whether validation decides if the trees get new weights.
     stage
         Called with what is done next.
     """
 
     model: Any
-    ready: bool
     recipe: Recipe
     options: dict[str, Any]
+    decides: bool
     stage: Callable[[str], None]
 
-    def fitted(self, rows: Rows, on: str) -> Any:
-        """Return the model, fitted on some rows unless it is already."""
-        if self.ready:
+    def fitted(self, rows: Rows, on: str) -> TreeEnsemble:
+        """Return the ensemble, fitted on some rows unless it is already."""
+        if isinstance(self.model, TreeEnsemble):
             return self.model
         self.stage(f"fitting on {len(rows):,} {on} rows")
-        return fitted(self.model, rows.X, rows.y)
+        return read_ensemble(fitted(self.model, rows.X, rows.y))
 
-    def path(self, model: Any, rows: Rows, alphas: int | FloatArray, on: str) -> PrunedPath:
-        """Return what is left of a fitted model along α."""
+    def paths(
+        self, source: TreeEnsemble, rows: Rows, on: str, alphas: FloatArray | None = None
+    ) -> list[PrunedPath]:
+        """Return what is left of an ensemble along α: as is asked, or without new weights too.
+
+        Parameters
+        ----------
+        alphas
+            Falling, for a standardised response; None for those from the empty model on.
+        """
         self.stage(f"pruning on {len(rows):,} {on} rows along a path")
-        return prune_path(model, rows.X, rows.y, None, self.recipe, alphas, self.options)
+        data = source.pruning_data(rows.X, rows.y)
+        if alphas is None:
+            top, variance = self.recipe.problem(data, 1.0).alpha_max(), data.y_variance
+            alphas = np.zeros(1)
+            if top > 0.0 and variance > 0.0:
+                alphas = top / variance * np.geomspace(1.0, _RANGE, _POINTS)
+        recipe = replace(self.recipe, polish=None, n_trees=None) if self.decides else self.recipe
+        path = prune_path(source, rows.X, rows.y, None, recipe, alphas, self.options)
+        if not self.decides:
+            return [path]
+        weighed = [self.recipe.weighed(one, data, self.options) for one in path.pruned]
+        return [path, replace(path, pruned=weighed)]
 
 
 def by_validation(
@@ -133,35 +155,43 @@ def by_validation(
     parts
         The same rows in two: those to fit and prune on, and those of validation.
 
-    Raises
-    ------
-    InvalidInput
-        When no model of the path meets the rule.
+    Warns
+    -----
+    UserWarning
+        When no model is within what is asked for: then it is the one of the smallest error.
     """
-    whole = work.path(work.fitted(train, "training"), train, POINTS, "training")
     learn, validation = parts
-    path = work.path(work.fitted(learn, "other"), learn, whole.alphas, "other")
-    work.stage("choosing")
-    measured = errors(path, validation)
-    table = path_table(whole, [measured])
-    nodes, trees = (table[name].to_numpy() for name in ("nodes", "trees"))
-    error, spread = table["error"].to_numpy(), table["standard_error"].to_numpy()
-    place = choose(size.rule, size.number, error, spread, measured.full, nodes, trees)
+    paths = work.paths(work.fitted(learn, "other"), learn, "other")
+    measured = [errors(path, validation) for path in paths]
+    kind = np.argmin([one.error for one in measured], axis=0)
+    ensemble = work.fitted(train, "training")
+    whole = _mixed(work.paths(ensemble, train, "training", paths[0].alphas), kind)
+    work.stage("measuring")
+    fold = _taken(measured, kind)
+    table = path_table(whole, [fold])
+    error, spread, nodes, trees = (
+        table[name].to_numpy() for name in ("error", "standard_error", "nodes", "trees")
+    )
+    place = choose(size.rule, size.number, error, spread, fold.full, nodes, trees)
     if place is None:
-        raise InvalidInput(
+        place = int(error.argmin())
+        warnings.warn(
             f"--within {size.number:g} is met by no model of the path: the whole ensemble has "
-            f"error {measured.full:.4g} in validation, the best pruned one {error.min():.4g}"
+            f"error {fold.full:.4g} in validation, the best pruned one {error[place]:.4g}; it is "
+            "taken",
+            stacklevel=2,
         )
-    curves = [Curve(table, place, measured.full, "validation")]
+    curves = [Curve(table, place, fold.full, "validation")]
     if test is not None:
-        tested = errors(whole, test)
-        curves.append(Curve(path_table(whole, [tested]), place, tested.full, "test"))
-    return Chosen(whole.source, whole.pruned[place], tuple(curves))
+        curves.append(_tested(whole, place, test))
+    before, after = (float(measured[k].error[place]) for k in (0, -1))
+    polished = (before, after) if work.decides else None
+    return Chosen(whole.source, whole.pruned[place], tuple(curves), polished)
 
 
 def as_asked(work: Work, train: Rows, test: Rows | None, size: Size) -> Chosen:
     """Prune with a given α or to a number of nodes; on test rows a path is there to compare."""
-    source = read_ensemble(work.fitted(train, "training"))
+    source = work.fitted(train, "training")
     work.stage("pruning")
     pruned = prune(
         source,
@@ -174,15 +204,13 @@ def as_asked(work: Work, train: Rows, test: Rows | None, size: Size) -> Chosen:
     )
     if test is None:
         return Chosen(source, pruned, ())
-    path = work.path(source, train, POINTS, "training")
+    (path,) = work.paths(source, train, "training")
     # The path knows α for a standardised response, the model in units of y².
     first = path.pruned[0].alpha
     unit = path.alphas[0] / first if first else 0.0
     alphas = np.append(path.alphas, unit * (pruned.alpha or 0.0))
     path = PrunedPath(source, alphas, [*path.pruned, pruned], path.asked + 1)
-    tested = errors(path, test)
-    curve = Curve(path_table(path, [tested]), len(alphas) - 1, tested.full, "test")
-    return Chosen(source, pruned, (curve,))
+    return Chosen(source, pruned, (_tested(path, len(alphas) - 1, test),))
 
 
 def errors(path: PrunedPath, rows: Rows) -> FoldErrors:
@@ -194,3 +222,36 @@ def errors(path: PrunedPath, rows: Rows) -> FoldErrors:
     error, spread = np.array([measured(one) for one in path.pruned]).T
     nodes = np.array([one.n_nodes for one in path.pruned])
     return FoldErrors(measured(path.source)[0], error, spread, nodes)
+
+
+def other_sizes(curve: Curve) -> dict[float, int]:
+    """Return the rows of the smallest models whose errors are at most so much above the whole's."""
+    error, nodes, trees = (curve.table[name].to_numpy() for name in ("error", "nodes", "trees"))
+    found: dict[float, int] = {}
+    for part in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
+        place = choose("within", part, error, np.zeros(len(error)), curve.full, nodes, trees)
+        if place is not None and place not in found.values():
+            found[part] = place
+    return found
+
+
+def _tested(path: PrunedPath, place: int, test: Rows) -> Curve:
+    found = errors(path, test)
+    return Curve(path_table(path, [found]), place, found.full, "test")
+
+
+def _taken(measured: list[FoldErrors], kind: IntArray) -> FoldErrors:
+    """Return at each α the errors of one of several kinds."""
+
+    def take(name: str) -> Any:
+        values = np.array([getattr(one, name) for one in measured])
+        return values[kind, np.arange(len(kind))]
+
+    return FoldErrors(measured[0].full, take("error"), take("spread"), take("nodes"))
+
+
+def _mixed(paths: list[PrunedPath], kind: IntArray) -> PrunedPath:
+    """Return at each α the model of one of several kinds, as far as the paths have come."""
+    count = len(paths[0].pruned)
+    pruned = [paths[kind[i]].pruned[i] for i in range(count)]
+    return replace(paths[0], pruned=pruned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +16,31 @@ from formulations import InvalidInput
 
 Kind = Literal["rf", "extra", "boosting", "hist"]
 
-# Kinds by their letters: the name for people, the class of scikit-learn, the usual depth.
-KINDS: dict[str, tuple[str, str, int]] = {
-    "rf": ("random forest", "RandomForest", 10),
-    "extra": ("extra trees", "ExtraTrees", 10),
-    "boosting": ("gradient boosting", "GradientBoosting", 4),
-    "hist": ("histogram gradient boosting", "HistGradientBoosting", 6),
+
+@dataclass(frozen=True)
+class KindOfModel:
+    """An ensemble that can be fitted.
+
+    Attributes
+    ----------
+    title
+        What people call it.
+    name
+        Of its classes in scikit-learn, without their ending.
+    depth
+        How deep its trees are where nothing else is asked for.
+    """
+
+    title: str
+    name: str
+    depth: int
+
+
+KINDS: dict[str, KindOfModel] = {
+    "rf": KindOfModel("random forest", "RandomForest", 10),
+    "extra": KindOfModel("extremely randomised forest", "ExtraTrees", 10),
+    "boosting": KindOfModel("gradient boosting", "GradientBoosting", 4),
+    "hist": KindOfModel("histogram gradient boosting", "HistGradientBoosting", 6),
 }
 
 
@@ -38,15 +58,16 @@ def new_model(kind: Kind, trees: int, depth: int | None, seed: int, classes: boo
     classes
         Whether it is a classifier.
     """
-    _, name, usual = KINDS[kind]
-    options: dict[str, Any] = {"random_state": seed, "max_depth": usual if depth is None else depth}
+    about = KINDS[kind]
+    deepest = about.depth if depth is None else depth
+    options: dict[str, Any] = {"random_state": seed, "max_depth": deepest}
     if kind == "hist":
         options |= {"max_iter": trees, "early_stopping": False}
     else:
         options["n_estimators"] = trees
     if kind in ("rf", "extra"):
         options["n_jobs"] = os.cpu_count()
-    return getattr(ensemble, f"{name}{'Classifier' if classes else 'Regressor'}")(**options)
+    return getattr(ensemble, f"{about.name}{'Classifier' if classes else 'Regressor'}")(**options)
 
 
 def fitted(model: Any, X: Any, y: Any) -> Any:

@@ -10,6 +10,7 @@ from string import Template
 
 from studies.own_data.account import Account
 from studies.own_data.bundle import MODEL
+from studies.own_data.choosing import other_sizes
 from studies.own_data.measuring import Scores
 from studies.own_data.pictures import (
     Picture,
@@ -63,54 +64,90 @@ def _head(account: Account) -> str:
     return "\n".join(
         [
             f'<p class="over">{escape(account.data)} · {escape(account.began[:10])}</p>',
-            f"<h1>{escape(account.target)}, predicted by {_trees_left(account)}</h1>",
+            f"<h1>{escape(account.target)}, predicted by {_left(account)}</h1>",
             f'<p class="lead">{_lead(account, full, left)}</p>',
             f'<dl class="figures">{cells}</dl>',
         ]
     )
 
 
-def _trees_left(account: Account) -> str:
-    count = account.pruned.n_trees
-    return f"{plural(count, 'tree')} out of {len(account.pruned.depths):,}"
+def _left(account: Account) -> str:
+    pruned = account.pruned
+    if pruned.n_trees == 0:
+        return "a constant"
+    return f"{plural(pruned.n_nodes, 'node')} in {plural(pruned.n_trees, 'tree')}"
 
 
 def _lead(account: Account, full: Scores, left: Scores) -> str:
     pruned = account.pruned
     ratio = left.error / full.error if full.error > 0.0 else math.nan
-    change = "as much as"
+    change = "the same as"
     if not math.isnan(ratio) and abs(ratio - 1.0) >= 5e-4:
-        change = f"{abs(ratio - 1.0):.1%} {'more' if ratio > 1.0 else 'less'} than"
-    rows = "rows that neither the pruning nor the choice of its size has seen"
+        change = f"{100.0 * abs(ratio - 1.0):.1f} % {'above' if ratio > 1.0 else 'below'}"
+    rows = "test rows, which decided nothing"
     if account.unseen == "training":
         rows = "the rows that it was pruned on"
     return (
-        f"Of the {escape(account.kind)}’s {pruned.source_nodes:,} nodes, {pruned.n_nodes:,} are "
-        f"left. On {rows} its {account.measure} is {change} that of the whole ensemble."
+        f"Of the {pruned.source_nodes:,} nodes of a {escape(account.kind)}, "
+        f"{share_words(pruned.compactness)} are left. On {rows}, the {account.measure} is {change} "
+        "that of the whole ensemble."
     )
 
 
 def _errors(account: Account) -> str:
+    parts = ["<h2>Error against size</h2>", f"<p>{escape(choice_words(account))}</p>"]
+    if account.chosen.curves:
+        parts.append(_figure(errors_picture(account.chosen, account.measure), _under(account)))
+    return "\n".join([*parts, _scores(account), _sizes(account)])
+
+
+def _under(account: Account) -> str:
+    """Return what is below the curves."""
+    last = account.chosen.curves[-1].rows
+    words = "Each point is a model of the path. "
+    words += {
+        "test": "The thick line is the error on test rows, which decided nothing; ",
+        "validation": "The line is the error in validation, by which the size was chosen; ",
+    }[last]
+    words += "the band is one standard error of that mean on each side."
+    if len(account.chosen.curves) > 1:
+        how = "pruned" if account.saved else "fitted and pruned"
+        words += f" The thin line is that in validation, of ensembles {how} without these rows."
+    return words
+
+
+def _scores(account: Account) -> str:
     name = "accuracy" if account.classifies else "R²"
     header = ["rows", "", account.measure, *([] if account.classifies else ["root"]), name]
     lines = []
     for what, pair in account.scores.items():
         for label, one in zip(("whole", "pruned"), pair, strict=True):
-            root = [] if account.classifies else [f"{one.root:.5g}"]
+            root = [] if account.classifies else [_number(one.root)]
             share = _share(one.share, 2 if account.classifies else 4, account.classifies)
             first = f"{what}, {account.rows[what]:,}" if label == "whole" else ""
-            lines.append([first, label, f"{one.error:.5g}", *root, share])
-    parts = ["<h2>Error against size</h2>", f"<p>{escape(choice_words(account))}</p>"]
-    for curve in reversed(account.chosen.curves):
-        picture = errors_picture(curve, account.chosen.source.n_nodes, account.measure)
-        what = {
-            "test": "On test rows, which decided nothing: models pruned on all training rows.",
-            "validation": "In validation: what the size was chosen by. The ensemble was "
-            + ("pruned" if account.saved else "fitted and pruned")
-            + " without these rows.",
-        }[curve.rows]
-        parts.append(_figure(picture, f"{what} The band is one standard error on each side."))
-    return "\n".join([*parts, _table(header, lines)])
+            lines.append([first, label, _number(one.error), *root, share])
+    return _table(header, lines)
+
+
+def _sizes(account: Account) -> str:
+    """Return a table of what other sizes cost, where the size was chosen by validation."""
+    curves = account.chosen.curves
+    if not curves or curves[0].rows != "validation":
+        return ""
+    lines = []
+    for part, place in other_sizes(curves[0]).items():
+        row = curves[0].table.iloc[place]
+        errors = [_number(float(curve.table["error"].iloc[place])) for curve in curves]
+        sizes = [f"{int(row['nodes']):,}", f"{int(row['trees']):,}", f"{row['alpha']:.3g}"]
+        lines.append([f"at most {part:.0%} more", *sizes, *errors])
+    if not lines:
+        return ""
+    header = ["error in validation", "nodes", "trees", "α", *(curve.rows for curve in curves)]
+    return (
+        f"<p>Other sizes: the smallest models whose {escape(account.measure)} in validation is so "
+        "much above that of the whole ensemble, to be had with <code>--within</code>.</p>"
+        + _table(header, lines)
+    )
 
 
 def _proof(account: Account) -> str:
@@ -155,8 +192,10 @@ def _trees(account: Account) -> str:
             "<code>model.to_text()</code> says them all in words.</p>"
         )
     else:
-        which = "All of them." if count == pruned.n_trees else (
-            f"The {count} that change predictions most, of {pruned.n_trees:,}."
+        which = (
+            "All of them."
+            if count == pruned.n_trees
+            else (f"The {count} that change predictions most, of {pruned.n_trees:,}.")
         )
         parts.append(_figure(picture, which, wide=True))
     return "\n".join(parts)
@@ -194,8 +233,8 @@ def _foot(account: Account) -> str:
 
 
 def _figure(picture: Picture, caption: str, *, wide: bool = False) -> str:
-    # A drawing of trees keeps its letters readable: it scrolls where the screen is narrow.
-    style = f' style="min-width: {picture.width * 0.75 / 12:.0f}rem"' if wide else ""
+    # A drawing of trees has its natural size, where there is room for it.
+    style = f' style="width: {picture.width / 12.0:.1f}rem"' if wide else ""
     return (
         f'<figure><div><img src="{picture.uri}" alt="{escape(picture.alt)}"{style}></div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
@@ -212,6 +251,11 @@ def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>'
+
+
+def _number(value: float) -> str:
+    """Write a number with five digits, and no exponent where that can be read."""
+    return f"{value:,.0f}" if 1e5 <= value < 1e10 else f"{value:.5g}"
 
 
 def _share(share: float, digits: int, percent: bool) -> str:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forestprune import plot_depths, plot_features, plot_trees
+from forestprune import PrunedEnsemble, plot_depths, plot_features, plot_trees
 from forestprune.estimators.picture import plot_errors
-from forestprune.pictures.style import new_axes
+from forestprune.pictures.style import COLOURS, new_axes
 from studies.own_data.choosing import Chosen, Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # What can be read: so many trees, with so many nodes together.
-_MOST_TREES, _MOST_NODES = 10, 220
+_MOST_TREES, _MOST_NODES = 10, 140
 
 _MOST_FEATURES = 15
 
@@ -44,16 +44,20 @@ class Picture:
     alt: str
 
 
-def errors_picture(curve: Curve, full_nodes: int, measure: str) -> Picture:
+def errors_picture(chosen: Chosen, measure: str) -> Picture:
     """Draw the error against nodes, with the whole ensemble and the kept model.
+
+    It is that on the test rows; in validation, where there is one, the line is thin.
 
     Parameters
     ----------
-    full_nodes
-        Nodes of the whole ensemble.
+    chosen
+        With at least one curve.
     measure
         Name of the error.
     """
+    *others, curve = chosen.curves
+    full_nodes = chosen.source.n_nodes
     table, kept = curve.table, curve.table.iloc[curve.chosen]
     nodes = int(kept["nodes"])
     alt = (
@@ -65,7 +69,32 @@ def errors_picture(curve: Curve, full_nodes: int, measure: str) -> Picture:
     with _drawing():
         ax = new_axes(6.4, 3.7)
         plot_errors(table, curve.chosen, curve.full, full_nodes, f"{measure}, {curve.rows}", ax)
+        for other in others:
+            lines = other.table.sort_values(["nodes", "error"])
+            style = {"color": COLOURS[2], "linewidth": 1.0, "zorder": 1.5}
+            ax.plot(lines["nodes"], lines["error"], label=f"on {other.rows} rows", **style)
+        ax.legend(loc="upper right", frameon=False)
+        _zoom(ax, curve)
         return _picture(ax, alt)
+
+
+def _zoom(ax: Axes, curve: Curve) -> None:
+    """Show ratios of errors and of sizes; the empty model has none of the latter."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    some = curve.table[curve.table["nodes"] > 0]
+    if some.empty or not 0.0 < curve.full < np.inf:
+        return
+    ax.set_xscale("log")
+    ax.set_xlim(0.8 * some["nodes"].min(), 1.25 * max(some["nodes"].max(), 1))
+    low, high = min(some["error"].min(), curve.full), some["error"].max()
+    if low > 0.0:
+        ax.set_yscale("log")
+        ax.set_ylim(low / (high / low) ** 0.12, high * (high / low) ** 0.05)
+        steps = LogLocator(subs=(1.0, 2.0, 5.0) if high < 100.0 * low else (1.0,))
+        ax.yaxis.set_major_locator(steps)
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
 
 
 def depths_picture(chosen: Chosen) -> Picture:
@@ -115,7 +144,19 @@ def trees_picture(chosen: Chosen) -> tuple[Picture | None, int]:
         "weights; the file of the model has them all, and its method to_text says them in words."
     )
     with _drawing():
-        return _picture(plot_trees(pruned, count), alt), count
+        return _picture(_one_below_the_other(pruned, count), alt), count
+
+
+def _one_below_the_other(pruned: PrunedEnsemble, count: int) -> Axes:
+    """Draw trees in their natural size on a narrow page."""
+    import matplotlib.pyplot as plt
+
+    width, height = 1.0, 1000.0  # no room beside a tree; the axes then say what they need
+    for _ in range(2):
+        ax = plt.figure(figsize=(width, height)).add_axes((0.0, 0.0, 1.0, 1.0))
+        plot_trees(pruned, count, ax)
+        width, height = ax.get_xlim()[1] / 72.0, ax.get_ylim()[0] / 72.0
+    return ax
 
 
 @contextmanager

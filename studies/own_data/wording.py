@@ -40,7 +40,15 @@ def choice_words(account: Account) -> str:
         "within": f"the smallest one whose error on {rows} is at most {size.number:.3g} of its "
         "own above that of the whole ensemble",
     }[size.rule]
-    return f"Of {len(table)} models along a path of α this is {rule} (α = {alpha:.3g})."
+    words = f"Of {len(table)} models along a path of α this is {rule} (α = {alpha:.3g})."
+    if account.chosen.polished is not None:
+        before, after = account.chosen.polished
+        kept = "new ones were taken" if after < before else "they were left as they are"
+        words += (
+            f" With the trees’ own weights that error is {before:.4g}, with new ones {after:.4g}: "
+            f"{kept}."
+        )
+    return words
 
 
 def proof_words(result: Result, what: str) -> str:

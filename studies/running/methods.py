@@ -73,8 +73,9 @@ def first_problem(data: PruningData, method: Method, alpha: float) -> FirstProbl
         In units of y².
     """
     if not method.joint:
-        kind = SubtreePruning if method.shape == "subtree" else LayerPruning
-        return kind(data, alpha)
+        if method.shape == "subtree":
+            return SubtreePruning(data, alpha)
+        return LayerPruning(data, alpha, method.weights)
     price = method.alpha2 * data.y_variance
     return JointPruning(data, alpha, price, rho=2 if method.polish == "ridge" else 0)
 
@@ -88,8 +89,8 @@ def solve_one(problem: FirstProblem, cell: Cell) -> list[Solved]:
 def solve_along(problem: FirstProblem, cell: Cell) -> list[Solved]:
     """Solve a problem along a path of α, and polish as the method says.
 
-    All methods follow the α of Problem (1), from where its empty model is proven optimal, so
-    that points can be compared one by one. The time limit is for all of it; what it does not
+    All methods of the same weights follow the α of Problem (1), from where its empty model is
+    proven optimal, so that points can be compared one by one. The time limit is for all of it; what it does not
     reach is left out.
     """
     path = solve_path(
@@ -109,7 +110,7 @@ def solve_along(problem: FirstProblem, cell: Cell) -> list[Solved]:
 
 def _alphas(data: PruningData, cell: Cell) -> FloatArray:
     # On data of its own: what is computed for it must not be missing from the build time.
-    top = LayerPruning(replace(data), 1.0).alpha_max_certified()
+    top = LayerPruning(replace(data), 1.0, cell.method.weights).alpha_max_certified()
     return np.geomspace(top, cell.span * top, cell.values) if top > 0.0 else np.zeros(1)
 
 

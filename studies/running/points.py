@@ -28,7 +28,7 @@ def points_of(along: Iterable[Solved], method: Method, held_out: HeldOut | None)
     Parameters
     ----------
     held_out
-        Rows whose errors are wanted too.
+        Rows whose errors are wanted too, and with them ``mean_depth``, that of the kept trees.
     """
     return [_point(item, method, held_out) for item in along if item.last[1].choice is not None]
 
@@ -52,7 +52,10 @@ def _point(solved: Solved, method: Method, held_out: HeldOut | None) -> Point:
         "seconds": solved.seconds,
     }
     if held_out is not None:
-        point |= held_out.errors(held_out.left_by(solved))
+        left = held_out.left_by(solved)
+        kept = left.depths[left.depths > 0]
+        point["mean_depth"] = float(kept.mean()) if len(kept) else 0.0
+        point |= held_out.errors(left)
     return point
 
 

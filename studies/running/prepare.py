@@ -57,6 +57,7 @@ def prepare(request: dict[str, Any], save: Save) -> None:
             "build_seconds": built - fitted,
             "nodes": int(data.node_start[-1]),
             "trees": data.n_trees,
+            "mean_depth": float(data.depths.mean()),
             "full": full,
             "peak_mb": peak_megabytes(),
             "finished": now(),
@@ -86,18 +87,28 @@ def rows_of(instance: Instance) -> dict[str, Part]:
     dict
         ``train``, and ``validation`` and ``test`` where rows are held out.
     """
+    parts, _ = parts_of(instance)
+    train = parts["train"][1]
+    mean, deviation = float(train.mean()), float(train.std())
+    return {
+        name: (X, (y - mean) / (deviation if deviation > 0.0 else 1.0))
+        for name, (X, y) in parts.items()
+    }
+
+
+def parts_of(instance: Instance) -> tuple[dict[str, Part], list[str]]:
+    """Return what `rows_of` does, but with the response as it is, and the features' names."""
     data = datasets.load(instance.data, target=instance.target, data_dir=instance.data_dir)
     sizes = {"train": instance.rows, "validation": instance.held_out, "test": instance.held_out}
     order = np.random.default_rng(instance.seed).permutation(len(data.y))
     places = np.split(order, np.cumsum(list(sizes.values())))
     X, y = np.asarray(data.X), np.asarray(data.y, dtype=np.float64)
-    train = y[places[0]]
-    mean, deviation = float(train.mean()), float(train.std())
-    return {
-        name: (X[place], (y[place] - mean) / (deviation if deviation > 0.0 else 1.0))
+    parts = {
+        name: (X[place], y[place])
         for name, place in zip(sizes, places, strict=False)
         if len(place)
     }
+    return parts, [str(column) for column in data.X.columns]
 
 
 def new_model(

@@ -22,4 +22,4 @@ def mix(key: np.uint64, number: np.uint64) -> np.uint64:
 def below(key: np.uint64, number: np.uint64, end: int) -> int:
     """Draw from 0 … end − 1; end is far below 2³², so that the share of each is even."""
     high = mix(key, number) >> np.uint64(32)
-    return np.int64((high * np.uint64(end)) >> np.uint64(32))
+    return int(np.int64((high * np.uint64(end)) >> np.uint64(32)))

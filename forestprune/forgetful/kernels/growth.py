@@ -85,7 +85,8 @@ def share_tally(node: int, child: int, side: int, tally: int, tree: Trees, rules
     value[0] = total - ones
     value[last] = ones
     tree.total[child] = total
-    return 0.0 < ones < total and total >= max(rules.whole[MIN_SPLIT], 2 * rules.whole[MIN_LEAF])
+    least = max(rules.whole[MIN_SPLIT], 2 * rules.whole[MIN_LEAF])
+    return bool(0.0 < ones < total and total >= least)
 
 
 @view_kernel
@@ -121,7 +122,7 @@ def update_subtree(n_changed: int, height: int, tree: Trees, rules: Rules, room:
     # Limits that hang on the whole tree may have moved where no row changed.
     look_everywhere = height != state[HEIGHT] or rules.real[MIN_DECREASE] > 0.0
     splittable = summarise(0, room.order[0, first, :held], tree, rules)
-    if not splittable or height == 0:
+    if not splittable or height <= 0:
         make_leaf(0, tree)
     else:
         put(room.queue[0], 0, 0, 0, held, 0, n_changed, state[STALE] == 0)

@@ -18,11 +18,14 @@ from forestprune.forgetful.kernels.views import (
 from formulations.arrays import FloatArray, IntArray
 from formulations.kernels.compiled import kernel
 
+# What is wrong with a batch.
+NO_CLASS, NOT_A_NUMBER = -1, -2
+
 
 @kernel
-def sort_rows(table: IntArray, X: FloatArray) -> None:
-    """Sort a batch by every feature, for all trees."""
-    sort_batch(X, sorted_rows(table))
+def sort_rows(table: IntArray, X: FloatArray) -> bool:
+    """Sort a batch by every feature, for all trees; return whether it has no NaN."""
+    return sort_batch(X, sorted_rows(table))
 
 
 @kernel
@@ -39,14 +42,15 @@ def learn(
 ) -> int:
     """Update the trees whose turn on this thread it is with a batch; return the most rows held.
 
-    Alone, a thread sorts the batch too. A label that is no class gives −1 and changes nothing.
+    Alone, a thread sorts the batch too. `NO_CLASS` or `NOT_A_NUMBER` says what is wrong with a
+    batch, which then changes nothing.
     """
     for number in label:
         if number < 0 or number >= table[N_CLASSES]:
-            return -1
+            return NO_CLASS
     batch = Batch(X, label, target, weight, sorted_rows(table))
-    if threads == 1:
-        sort_batch(X, batch.sorted)
+    if threads == 1 and not sort_batch(X, batch.sorted):
+        return NOT_A_NUMBER
     rules, room = rule_arrays(table), room_arrays(thread, table)
     most = 0
     for t in range(thread, r_size.shape[0], threads):

@@ -34,8 +34,10 @@ FORGETTING, SPLITTING = 0x466F72, 0x53706C
 
 
 @kernel
-def sort_batch(X: FloatArray, order: IntArray) -> None:
+def sort_batch(X: FloatArray, order: IntArray) -> bool:
     """Sort the rows of X (b, F) by every feature into ``order`` (F, b); equal values as given.
+
+    Returns whether that is possible: not with a NaN.
 
     In runs of rows the place of each is the number of those before it: many comparisons, but
     side by side and without a branch, which is fastest for few rows. Runs are then merged.
@@ -47,6 +49,8 @@ def sort_batch(X: FloatArray, order: IntArray) -> None:
     for f in range(X.shape[1]):
         for i in range(b):
             x[i] = X[i, f]
+            if x[i] != x[i]:
+                return False
         rows = order[f, :b]
         for begin in range(0, b, _RUN):
             end = min(b, begin + _RUN)
@@ -76,6 +80,7 @@ def sort_batch(X: FloatArray, order: IntArray) -> None:
                         j += 1
             rows[:] = merged
             width *= 2
+    return True
 
 
 @view_kernel

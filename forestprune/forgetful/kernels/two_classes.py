@@ -55,7 +55,7 @@ def gini_may_exceed(
     for j in range(lefts.shape[0]):
         left, k = np.float64(lefts[j]), np.float64(left_ones[j])
         d = total * k - ones * left
-        above += d * d > bound * (left * (total - left))
+        above += int(d * d > bound * (left * (total - left)))
     return above > 0
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, types
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from forestprune.forgetful.kernels.layout import (
