@@ -25,7 +25,7 @@ class Formulation(PickledByFields, ABC):
 
     This is the one form of all problems (mathematics.md §6). The coefficient is fixed at 1
     (`ChoiceFormulation`) or free (`CoefficientFormulation`). A formulation is frozen. Its
-    *block view* (`rule`, with the loops of `kernels.blocks`) never expands the columns.
+    *block view* (`rule`, with what `kernels.blocks` asks of it) never expands the columns.
 
     Attributes
     ----------

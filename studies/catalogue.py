@@ -11,6 +11,7 @@ from solvers import (
     close_matches,
     make_solver,
 )
+from studies.case import CASE
 from studies.drift.study import DRIFT
 from studies.drift_pruning.study import DRIFT_PRUNING
 from studies.errors import StudyError
@@ -24,7 +25,7 @@ from studies.weights import WEIGHTS
 
 STUDIES: dict[str, Study] = {
     study.name: study
-    for study in (TABLE1, WEIGHTS, WARMSTART, GAPS, POLISH, SHAPES, DRIFT, DRIFT_PRUNING)
+    for study in (TABLE1, WEIGHTS, WARMSTART, CASE, GAPS, POLISH, SHAPES, DRIFT, DRIFT_PRUNING)
 }
 
 

@@ -67,7 +67,7 @@ class Feature:
         if self.kind == "labels":
             return text.to_frame(self.name)
         missing = column.isna().to_numpy()
-        place = pd.Index(self.categories).get_indexer(text.to_numpy(dtype=object))
+        place = pd.Index(self.categories).get_indexer(pd.Index(text))
         if self.kind == "places":
             codes = np.where(missing | (place < 0), np.nan, place)
             return pd.DataFrame({self.name: codes}, column.index)

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,14 @@ def table(rows: int = 240, seed: int = 0) -> pd.DataFrame:
     b[::17] = np.nan
     level = np.where(y > 2.5, "high", np.where(y > 0.5, "mid", "low"))
     return pd.DataFrame({"a": a, "colour": colour, "b": b, "y": y, "level": level})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_points() -> Iterator[None]:
+    """Paths with fewer models than users get, to save time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("studies.own_data.choosing._POINTS", 13)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
@@ -18,14 +17,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from forestprune.estimators.base import BasePruner
 from forestprune.estimators.classifier import ForestPrunerClassifier
-from forestprune.estimators.folds import fold_errors
+from forestprune.estimators.folds import checked_splitter, fold_errors
 from forestprune.estimators.kept import KeptTrees
+from forestprune.estimators.path import checked_alphas
 from forestprune.estimators.picture import plot_errors
 from forestprune.estimators.regressor import ForestPrunerRegressor
 from forestprune.estimators.selection import checked_selection, choose
 from forestprune.estimators.table import path_table
 from formulations import InvalidInput
-from formulations.arrays import FloatArray, finite_floats
+from formulations.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +142,7 @@ class ForestPrunerCV(KeptTrees, BaseEstimator):  # type: ignore[misc]
             or y are what the estimator rejects, in its words.
         """
         rule, number = checked_selection(self.selection)
-        alphas = self._checked_alphas()
+        alphas = checked_alphas(self.alphas)
         pruner = self._checked_pruner()
         options = {"time_limit": None} | pruner._options()
         scorer = None if self.scoring is None else check_scoring(pruner, self.scoring)
@@ -152,7 +152,9 @@ class ForestPrunerCV(KeptTrees, BaseEstimator):  # type: ignore[misc]
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         y = pruner._checked_response(y)
         fitted, path = pruner._fitted_path(X, y, weight, alphas, options)
-        splits = list(self._splitter(pruner, y).split(X, y, groups))
+        classifies = isinstance(pruner, ForestPrunerClassifier)
+        splitter = checked_splitter(self.cv, y, classifies, self.random_state)
+        splits = list(splitter.split(X, y, groups))
         if rule == "one_standard_error" and len(splits) == 1 and scorer is not None:
             raise InvalidInput(
                 'selection="one_standard_error" needs at least two folds, or scoring=None: then '
@@ -234,28 +236,6 @@ class ForestPrunerCV(KeptTrees, BaseEstimator):  # type: ignore[misc]
         if isinstance(state, np.random.RandomState):
             state = int(state.randint(np.iinfo(np.int32).max))
         return pruner.set_params(random_state=state)  # type: ignore[no-any-return]
-
-    def _checked_alphas(self) -> int | FloatArray:
-        given = self.alphas
-        if isinstance(given, bool):
-            raise InvalidInput(f"alphas must be a count or an array, not {given!r}")
-        if isinstance(given, int | np.integer):
-            if given < 1:
-                raise InvalidInput(f"alphas must be at least 1, got {given}")
-            return int(given)
-        values = np.unique(np.atleast_1d(finite_floats("alphas", given)))[::-1]
-        if len(values) == 0 or values[-1] < 0.0:
-            raise InvalidInput("alphas must hold at least one α, none of them negative")
-        return values
-
-    def _splitter(self, pruner: BasePruner, y: Any) -> Any:
-        classifies = isinstance(pruner, ForestPrunerClassifier)
-        if isinstance(self.cv, float | np.floating):
-            if not 0.0 < self.cv < 1.0:
-                raise InvalidInput(f"cv as a fraction must lie between 0 and 1, got {self.cv}")
-            kind = StratifiedShuffleSplit if classifies else ShuffleSplit
-            return kind(1, test_size=float(self.cv), random_state=self.random_state)
-        return check_cv(self.cv, y, classifier=classifies)
 
     def _chosen(self, rule: str, number: float) -> int:
         columns = ("error", "standard_error", "nodes", "trees")

@@ -1,4 +1,4 @@
-"""Errors of pruned ensembles on rows that they have not seen."""
+"""Folds of rows, and errors of pruned ensembles on rows that they have not seen."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.utils import _safe_indexing
 
 from forestprune.ensemble import TreeEnsemble
@@ -41,6 +42,31 @@ class FoldErrors:
     error: FloatArray
     spread: FloatArray
     nodes: npt.NDArray[np.int64]
+
+
+def checked_splitter(cv: Any, y: Any, classifies: bool, random_state: Any) -> Any:
+    """Return the splitter that ``cv`` of `ForestPrunerCV` asks for.
+
+    Parameters
+    ----------
+    y
+        Response or labels of all rows.
+    classifies
+        Whether y are labels: then folds are stratified.
+    random_state
+        Of the one split where ``cv`` is a fraction.
+
+    Raises
+    ------
+    ValueError
+        When it is none, with a fraction outside (0, 1) or what scikit-learn rejects.
+    """
+    if isinstance(cv, float | np.floating):
+        if not 0.0 < cv < 1.0:
+            raise InvalidInput(f"cv as a fraction must lie between 0 and 1, got {cv}")
+        kind = StratifiedShuffleSplit if classifies else ShuffleSplit
+        return kind(1, test_size=float(cv), random_state=random_state)
+    return check_cv(cv, y, classifier=classifies)
 
 
 def fold_errors(

@@ -12,7 +12,8 @@ from forestprune.ensemble import TreeEnsemble
 from forestprune.pruned import PrunedEnsemble
 from forestprune.readers import read_ensemble
 from forestprune.recipe import Recipe
-from formulations.arrays import FloatArray
+from formulations import InvalidInput
+from formulations.arrays import FloatArray, finite_floats
 from solvers import EngineFailure, Termination, solve_path
 
 
@@ -36,6 +37,26 @@ class PrunedPath:
     alphas: FloatArray
     pruned: list[PrunedEnsemble]
     asked: int
+
+
+def checked_alphas(given: int | npt.ArrayLike) -> int | FloatArray:
+    """Return a number of α, or their values (k,), decreasing and each once.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none, or one is negative or not finite.
+    """
+    if isinstance(given, bool):
+        raise InvalidInput(f"alphas must be a count or an array, not {given!r}")
+    if isinstance(given, int | np.integer):
+        if given < 1:
+            raise InvalidInput(f"alphas must be at least 1, got {given}")
+        return int(given)
+    values = np.unique(np.atleast_1d(finite_floats("alphas", given)))[::-1]
+    if len(values) == 0 or values[-1] < 0.0:
+        raise InvalidInput("alphas must hold at least one α, none of them negative")
+    return values
 
 
 def prune_path(

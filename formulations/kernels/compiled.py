@@ -27,7 +27,25 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     callable
         The compiled function, with the signature of the given one.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+    return _compiled(function, counts_references=True)
+
+
+def view_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile, as `kernel` does, a function that creates no arrays and only views others.
+
+    Numba counts the references to every array and to every view of one, which can take a tenth
+    of the time; these kernels do not count, so their caller must keep the arrays alive.
+    """
+    return _compiled(function, counts_references=False)
+
+
+def _compiled(function: Callable[P, R], counts_references: bool) -> Callable[P, R]:
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "boundscheck": False,
+        "_nrt": counts_references,
+    }
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba's "cannot cache function: no locator available"

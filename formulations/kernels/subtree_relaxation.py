@@ -7,13 +7,8 @@ import numpy as np
 from formulations.arrays import FloatArray
 from formulations.kernels.blocks import fill_relaxed, implement, linear_gap, relax
 from formulations.kernels.compiled import kernel
-from formulations.kernels.subtrees import (
-    SubtreeRule,
-    cut_values,
-    least_value,
-    list_kept,
-    room_before_change,
-)
+from formulations.kernels.subtree_response import room_before_change
+from formulations.kernels.subtrees import SubtreeRule, cut_values, least_value, list_kept
 from formulations.kernels.trees import Trees, sum_leaves, sum_nodes
 
 # Steps at a visit of a block of the relaxation.

@@ -6,15 +6,9 @@ import numpy as np
 
 from formulations import ChoiceFormulation, Formulation
 from formulations.arrays import BoolArray, FloatArray, IntArray
-from formulations.kernels.blocks import (
-    State,
-    copy_changed,
-    full_correlations,
-    put,
-    sweep,
-    total_linear_gap,
-)
+from formulations.kernels.blocks import total_linear_gap
 from formulations.kernels.trees import squared_norm
+from solvers._choices.sweeps import State, copy_changed, full_correlations, put, sweep
 from solvers._core.base import Control
 from solvers._core.compiling import compile_by
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from formulations import ChoiceColumns, ChoiceFormulation
 from formulations.arrays import FloatArray
-from formulations.kernels.blocks import RelaxedState, relaxed_sweep, total_linear_gap
+from formulations.kernels.blocks import total_linear_gap
 from formulations.kernels.trees import squared_norm, subtract_all
 from solvers._choices.columns import relax_all
+from solvers._choices.sweeps import RelaxedState, relaxed_sweep
 from solvers._core.base import Control
 from solvers._core.compiling import compile_by
 

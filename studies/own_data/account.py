@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from forestprune import PrunedEnsemble
 from studies.own_data.choosing import Chosen, Size
 from studies.own_data.measuring import Scores
@@ -67,6 +69,14 @@ class Account:
     def classifies(self) -> bool:
         """Whether classes are predicted."""
         return self.pruned.classes is not None
+
+    @property
+    def few_trees(self) -> bool:
+        """Whether only some trees were kept of those that were cut."""
+        polishing = self.pruned.polishing
+        return polishing is not None and self.pruned.n_trees < int(
+            np.count_nonzero(self.pruned.result.choice)
+        )
 
     @property
     def measure(self) -> str:

@@ -136,7 +136,10 @@ class Work:
             if top > 0.0 and variance > 0.0:
                 alphas = top / variance * np.geomspace(1.0, _RANGE, _POINTS)
         recipe = replace(self.recipe, polish=None, n_trees=None) if self.decides else self.recipe
-        path = prune_path(source, rows.X, rows.y, None, recipe, alphas, self.options)
+        with warnings.catch_warnings():
+            # Along a path there always are smaller models than this.
+            warnings.filterwarnings("ignore", "n_trees=.* is above the number of kept trees")
+            path = prune_path(source, rows.X, rows.y, None, recipe, alphas, self.options)
         if not self.decides:
             return [path]
         weighed = [self.recipe.weighed(one, data, self.options) for one in path.pruned]

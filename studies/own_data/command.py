@@ -25,7 +25,7 @@ from studies.running.machine import environment, now
 _VERSIONS = ("forestprune", "scikit-learn", "numpy", "scipy", "numba")
 
 _FITTED_BEFORE = (
-    "the model was fitted before; as far as that was on rows of this table, the errors of the whole "
+    "the model was fitted before; as far as that was on rows of this table, errors of the whole "
     "ensemble here are smaller than on new rows, and a size chosen by validation is too large"
 )
 

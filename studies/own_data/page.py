@@ -88,7 +88,7 @@ def _lead(account: Account, full: Scores, left: Scores) -> str:
     if account.unseen == "training":
         rows = "the rows that it was pruned on"
     return (
-        f"Of the {pruned.source_nodes:,} nodes of a {escape(account.kind)}, "
+        f"Of the {pruned.source_nodes:,} nodes of the {escape(account.kind)}, "
         f"{share_words(pruned.compactness)} are left. On {rows}, the {account.measure} is {change} "
         "that of the whole ensemble."
     )
@@ -169,7 +169,11 @@ def _kept(account: Account) -> str:
     return "\n".join(
         [
             "<h2>Depths, before and after</h2>",
-            _figure(depths_picture(account.chosen), "How deep the trees are."),
+            _figure(
+                depths_picture(account.chosen),
+                f"Depths of {plural(len(account.pruned.depths), 'tree')}; 0 are those that were "
+                "dropped.",
+            ),
             "<h2>Features</h2>",
             _figure(
                 features_picture(account.chosen),

@@ -71,8 +71,14 @@ def errors_picture(chosen: Chosen, measure: str) -> Picture:
         plot_errors(table, curve.chosen, curve.full, full_nodes, f"{measure}, {curve.rows}", ax)
         for other in others:
             lines = other.table.sort_values(["nodes", "error"])
-            style = {"color": COLOURS[2], "linewidth": 1.0, "zorder": 1.5}
-            ax.plot(lines["nodes"], lines["error"], label=f"on {other.rows} rows", **style)
+            ax.plot(
+                lines["nodes"],
+                lines["error"],
+                color=COLOURS[2],
+                linewidth=1.0,
+                zorder=1.5,
+                label=f"on {other.rows} rows",
+            )
         ax.legend(loc="upper right", frameon=False)
         _zoom(ax, curve)
         return _picture(ax, alt)

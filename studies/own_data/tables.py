@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from forestprune.exporting.extras import extra
 from formulations import InvalidInput
 from studies.datasets import SHIPPED, read_csv, shipped_table, stem
 
@@ -64,13 +65,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
         raise InvalidInput(f"data file {str(path)!r} {what}")
-    try:
-        import pyarrow
-    except ImportError:
-        raise InvalidInput(
-            f"data file {str(path)!r} needs pyarrow, which reads Parquet: pip install pyarrow; "
-            "or give a CSV file"
-        ) from None
+    pyarrow = extra("pyarrow", f"data file {str(path)!r}")
     try:
         table = pd.read_parquet(path, engine="pyarrow")
     except (OSError, ValueError, pyarrow.ArrowException) as error:

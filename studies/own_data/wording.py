@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from solvers import Result
 from studies.own_data.account import Account
 from studies.reporting.formats import objective, percent
+
+# A gap that is as good as no bound.
+_NOTHING = 0.995
 
 _SOURCES = {
     "frank_wolfe": "the bound is the least value of a linearisation of the convex relaxation, "
@@ -24,9 +25,10 @@ def choice_words(account: Account) -> str:
     """Say how the size was chosen."""
     size, curves = account.size, account.chosen.curves
     if size.max_nodes is not None:
+        few = " Of its trees the best few were then kept." if account.few_trees else ""
         return (
             f"At most {size.max_nodes:,} nodes were asked for; this is the largest model that a "
-            "search for α found within that."
+            f"search for α found within that.{few}"
         )
     if size.alpha is not None:
         return f"The weight of the size was given: α = {size.alpha:g} times the variance of y."
@@ -60,10 +62,13 @@ def proof_words(result: Result, what: str) -> str:
         What was chosen, in the singular: "choice of depths".
     """
     value = objective(result.objective)
-    if not np.isfinite(result.bound):
+    local = ""
+    if result.guarantee == "local":
+        local = " Changing any single tree would not improve it."
+    if not result.gap < _NOTHING:
         return (
-            f"This {what} has an objective of {value}. Nothing is proven of it: the best one may "
-            "be lower."
+            f"This {what} has an objective of {value}. No useful bound is known, so it is not "
+            f"proven how near to the best one that is.{local}"
         )
     source = _SOURCES[str(result.bound_source)]
     bound = objective(result.bound)
@@ -72,9 +77,6 @@ def proof_words(result: Result, what: str) -> str:
             f"This {what} is proven to be the best one: its objective is {value}, and none has "
             f"one below {bound}. {source[0].upper()}{source[1:]}."
         )
-    local = ""
-    if result.guarantee == "local":
-        local = " Changing any single tree would not improve it."
     return (
         f"This {what} is proven to be within {percent(result.gap)} % of the best one: its "
         f"objective is {value}, and none has one below {bound}.{local} "

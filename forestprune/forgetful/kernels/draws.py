@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
+from formulations.kernels.compiled import view_kernel
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

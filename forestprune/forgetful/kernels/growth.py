@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
 from forestprune.forgetful.kernels.draws import mix
 from forestprune.forgetful.kernels.layout import (
     CALLS,
@@ -40,6 +39,7 @@ from forestprune.forgetful.kernels.partition import (
 from forestprune.forgetful.kernels.scores import gain_of, min_g, worth_splitting
 from forestprune.forgetful.kernels.two_classes import ONES_SHIFT, WEIGHT_MASK
 from formulations.arrays import IntArray
+from formulations.kernels.compiled import view_kernel
 
 
 @view_kernel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
 from forestprune.forgetful.kernels.draws import below, mix
 from forestprune.forgetful.kernels.layout import (
     AT_RANDOM,
@@ -21,7 +20,7 @@ from forestprune.forgetful.kernels.layout import (
     Trees,
 )
 from formulations.arrays import FloatArray, IntArray
-from formulations.kernels.compiled import kernel
+from formulations.kernels.compiled import kernel, view_kernel
 
 # Rows that are sorted by counting.
 _RUN = 128

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
 from forestprune.forgetful.kernels.layout import PAIRS, Trees
 from formulations.arrays import FloatArray
-from formulations.kernels.compiled import kernel
+from formulations.kernels.compiled import kernel, view_kernel
 
 # Rows that go down a tree side by side.
 _ABREAST = 16

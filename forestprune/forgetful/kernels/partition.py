@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
 from forestprune.forgetful.kernels.layout import Bytes
 from formulations.arrays import FloatArray, IntArray
+from formulations.kernels.compiled import view_kernel
 
 # Unsigned, so that indexing needs no check for negative numbers.
 _ONE = np.uint64(1)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
 from forestprune.forgetful.kernels.draws import below
 from forestprune.forgetful.kernels.layout import (
     CLASSES,
@@ -23,6 +22,7 @@ from forestprune.forgetful.kernels.layout import (
 )
 from forestprune.forgetful.kernels.two_classes import scan_two_classes
 from formulations.arrays import FloatArray, IntArray
+from formulations.kernels.compiled import view_kernel
 
 # One unit of the table of n log₂ n.
 ENTROPY_UNIT = 2.0**-28

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from forestprune.forgetful.kernels.compiled import view_kernel
 from formulations.arrays import FloatArray, IntArray
+from formulations.kernels.compiled import view_kernel
 
 # Rows whose boundaries are ruled out together.
 CHUNK = 32

@@ -1,0 +1,1 @@
+"""Methods of making ensembles smaller, by name: the public files are the methods."""

@@ -1,0 +1,1 @@
+"""Searches on matrices of products, for best subsets of trees."""

@@ -1,0 +1,74 @@
+"""Fit the forest of a case in the units of the response, with the names of its features."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from forestprune import PruningData, TreeEnsemble, pruning_data, read_ensemble
+from studies.running.child import Save
+from studies.running.held_out import Part
+from studies.running.machine import now, peak_megabytes
+from studies.running.prepare import new_model, parts_of
+from studies.spec import Instance
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A fitted forest with all rows.
+
+    Attributes
+    ----------
+    ensemble
+        With the features' names.
+    data
+        Of pruning problems on the training rows.
+    parts
+        ``train``, ``validation`` and ``test``, with the response as it is.
+    """
+
+    ensemble: TreeEnsemble
+    data: PruningData
+    parts: dict[str, Part]
+
+
+def prepare(request: dict[str, Any], save: Save) -> None:
+    """Write what is `Prepared` to a file; save how it went.
+
+    Parameters
+    ----------
+    request
+        ``instance``: the instance as plain values; ``path``: the file to write.
+    save
+        Takes the outcome.
+    """
+    instance = Instance(**request["instance"])
+    parts, names = parts_of(instance)
+    X, y = parts["train"]
+    model = new_model(instance.ensemble, instance.trees, instance.depth, instance.seed)
+    begin = perf_counter()
+    model.fit(X, y)
+    fitted = perf_counter()
+    ensemble = replace(read_ensemble(model), feature_names=tuple(names))
+    data = pruning_data(ensemble, X, y)
+    built = perf_counter()
+    with Path(request["path"]).open("wb") as file:
+        pickle.dump(Prepared(ensemble, data, parts), file, pickle.HIGHEST_PROTOCOL)
+    every = np.concatenate([rows for rows, _ in parts.values()])
+    save(
+        {
+            "status": "ok",
+            "fit_seconds": fitted - begin,
+            "build_seconds": built - fitted,
+            "features": len(names),
+            "missing": float(np.isnan(every).mean()),
+            "columns_with_missing": int(np.isnan(every).any(axis=0).sum()),
+            "peak_mb": peak_megabytes(),
+            "finished": now(),
+        }
+    )

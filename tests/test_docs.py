@@ -1,0 +1,249 @@
+"""README and guides: every snippet of Python runs, every command line is one that exists."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import documents
+import numpy as np
+import pytest
+import test_conformance as conformance
+import typer
+from conftest import SUBTREES, TINY
+from documents import DOCUMENTS, SOURCE, Snippet
+from numba.core.caching import Cache
+from sklearn.ensemble import RandomForestRegressor
+
+import forestprune as fp
+import formulations
+import solvers
+from solvers._core.registry import make_solver, solver_class, solver_names
+from studies.catalogue import find_study
+from studies.cli import app
+from studies.datasets import load
+
+if not (SOURCE / "docs").is_dir():
+    pytest.skip("there is no source tree with guides", allow_module_level=True)
+
+GUIDES = {
+    "prune-my-forest",
+    "choose-alpha",
+    "compare-solvers",
+    "read-a-certificate",
+    "add-a-solver",
+    "add-a-formulation",
+    "streams",
+    "files-and-other-libraries",
+}
+
+# Numbers of printed output depend on versions; its words do not.
+_NUMBER = re.compile(r"[-−]?\d[\d,.]*(?:e[-+]\d+)?")
+
+
+def prepared() -> dict[str, Any]:
+    """What the text takes as given: rows, responses, labels, a fitted forest, a stream."""
+    data = load("abalone")
+    rows = np.random.default_rng(0).permutation(len(data.y))[:600]
+    X, y = data.X.iloc[rows].reset_index(drop=True), data.y[rows]
+    labels = np.where(y > 9.0, "old", "young")
+    return {
+        "X": X[:300],
+        "y": y[:300],
+        "labels": labels[:300],
+        "X_val": X[300:450],
+        "y_val": y[300:450],
+        "X_new": X[450:],
+        "y_new": y[450:],
+        "model": RandomForestRegressor(30, max_depth=5, random_state=0).fit(X[:300], y[:300]),
+        "batches": [(X[k : k + 50], labels[k : k + 50]) for k in range(0, 600, 50)],
+        "rows": [
+            (x, bool(label == "old")) for x, label in zip(X.to_dict("records"), labels, strict=True)
+        ],
+    }
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose files count as files of the packages: a reader's clone."""
+    before = set(sys.modules)
+    for package in (solvers, formulations):
+        (tmp_path / package.__name__).mkdir()
+        places = [*package.__path__, str(tmp_path / package.__name__)]
+        monkeypatch.setattr(package, "__path__", places)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        module = sys.modules[name]
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+            package, _, stem = name.rpartition(".")
+            delattr(sys.modules[package], stem)
+    solver_class.cache_clear()
+
+
+def run(document: str, folder: Path) -> dict[str, Any]:
+    """Run the snippets of a document, one after the other, in a folder; return what they made.
+
+    A text block is what the block before it prints, up to numbers. Those that need a package that
+    is not installed are left out: then the test is said to be skipped, once all others have run.
+    """
+    space: dict[str, Any] = {"__name__": "__main__"} | prepared()
+    missing: list[str] = []
+    printed = ""
+    ran = True
+    for snippet in documents.snippets(document):
+        if snippet.language == "python":
+            absent = [name for name in snippet.requires if importlib.util.find_spec(name) is None]
+            missing += [f"{name} for {snippet.place}" for name in absent]
+            ran = not absent
+            printed = executed(snippet, folder, space) if ran else ""
+        elif snippet.language == "text" and ran:
+            assert masked(snippet.text) == masked(printed), snippet.place
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    return space
+
+
+def executed(snippet: Snippet, folder: Path, space: dict[str, Any]) -> str:
+    """Run a snippet, or write the file that it is; return what it printed."""
+    if snippet.title:
+        (folder / snippet.title).write_text(snippet.text, encoding="utf-8")
+        return ""
+    # Blank lines before it make a traceback say the line of the document.
+    code = "\n" * (snippet.line - 1) + snippet.text
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, snippet.document, "exec"), space)
+    return output.getvalue()
+
+
+def masked(text: str) -> list[str]:
+    """Return the words of each line, with a sign for each number."""
+    return [" ".join(_NUMBER.sub("#", line).split()) for line in text.strip().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pictures that nobody sees, files that nobody keeps."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    yield
+    plt.close("all")
+
+
+def test_every_guide_is_there_and_the_readme_leads_to_it() -> None:
+    found = {Path(name).stem for name in DOCUMENTS if name.startswith("docs/")}
+    assert found >= GUIDES
+    linked = {Path(link).stem for link in documents.links("README.md") if "docs/" in link}
+    assert linked >= found
+
+
+OTHERS = [name for name in DOCUMENTS if "/add-a-" not in name]
+
+
+@pytest.mark.parametrize("document", OTHERS)
+def test_the_snippets_run(document: str, tmp_path: Path) -> None:
+    run(document, tmp_path)
+
+
+def test_the_solver_of_the_guide_conforms(packages: Path) -> None:
+    before = set(solver_names())
+    run("docs/add-a-solver.md", packages)
+    (name,) = set(solver_names()) - before
+    assert name in fp.available_solvers()
+    for make in {**TINY, **SUBTREES}.values():
+        conformance.test_answers_stand_up_to_brute_force(make(), name)
+        conformance.test_same_seed_same_answer(make(), name)
+        conformance.test_a_warm_start_is_never_made_worse(make(), name)
+    conformance.test_scaling_the_response("random", 1e4, name)
+    conformance.test_the_order_of_rows_and_trees_does_not_matter(name)
+    conformance.test_the_order_does_not_matter_for_subtrees(name)
+
+
+def test_the_formulation_of_the_guide_conforms(
+    packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_out_of_the_cache(monkeypatch, "WholeRule")
+    space = run("docs/add-a-formulation.md", packages)
+    kind = type(space["problem"])
+    for make in {**TINY, **SUBTREES}.values():
+        problem = kind(make().data, make().alpha)
+        for label in ("cbcd", "relaxation", "iht", "branch_and_bound"):
+            conformance.test_answers_stand_up_to_brute_force(problem, label)
+
+
+def keep_out_of_the_cache(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    """Keep kernels compiled for a type of rule from numba's cache on disk.
+
+    It reads the types of all kernels of a function together, and fails where it cannot import
+    one: the module of this type is gone after the test.
+    """
+    save = Cache.save_overload
+
+    def save_others(self: Any, signature: Any, data: Any) -> None:
+        if rule not in str(signature):
+            save(self, signature, data)
+
+    monkeypatch.setattr(Cache, "save_overload", save_others)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_command_line_is_one_that_exists(document: str) -> None:
+    group: Any = typer.main.get_command(app)
+    extras = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+    for place, words in documents.command_lines(document):
+        for named in re.findall(r"\.\[([\w,-]+)\]", " ".join(words)):
+            assert set(named.split(",")) <= set(extras["optional-dependencies"]), place
+        if Path(words[0]).name != "forestprune":
+            continue
+        with group.make_context("forestprune", words[1:2]) as above:
+            assert words[1] in group.commands or words[1].startswith("-"), place
+            if words[1] not in group.commands:
+                continue
+            command = group.commands[words[1]]
+            # Options, values and arguments are read as in a real call; nothing is run.
+            given = command.make_context(words[1], words[2:], parent=above).params
+        for label in (
+            [given["solver"]]
+            if isinstance(given.get("solver"), str)
+            else (given.get("solver") or [])
+        ):
+            make_solver(label)
+        if words[1] == "study" and given["name"] is not None:
+            assert given["size"] in find_study(given["name"]).sizes, place
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_name_of_the_facade_exists(document: str) -> None:
+    for code in documents.inline_code(document):
+        for name in re.findall(r"\bfp\.(\w+)", code):
+            assert hasattr(fp, name), f"{document}: {code}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_leads_somewhere(document: str) -> None:
+    for link in documents.links(document):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (DOCUMENTS[document].parent / file) if file else DOCUMENTS[document]
+        assert target.is_file(), f"{document}: {link}"
+        if anchor:
+            assert anchor in documents.anchors(target), f"{document}: {link}"
+
+
+def test_what_is_checked_can_be_found_wrong(tmp_path: Path) -> None:
+    space: dict[str, Any] = {}
+    with pytest.raises(ZeroDivisionError):
+        executed(Snippet("x.md", 7, "python", "1 / 0\n"), tmp_path, space)
+    assert masked("gap 0.12 %") == masked("gap 3e-05 %")
+    assert masked("gap 0.12 %") != masked("bound 0.12 %")
