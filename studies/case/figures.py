@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
@@ -16,15 +17,21 @@ from studies.running.records import Row
 # Small letters in a picture of many trees want more dots than others.
 _DPI = 150
 
+_SINGLE = {
+    "one": "best tree of the forest",
+    "cart": "single tree, same depth",
+    "cart_nodes": "single tree, same nodes",
+}
+
 
 def draw_trees(cell: CaseCell, row: Row) -> Figure:
     """Draw the trees that are left."""
     import matplotlib.pyplot as plt
 
-    figure = plot_trees(model_of(row), cell.trees).get_figure(root=True)
+    with plt.rc_context({"figure.dpi": _DPI}):
+        figure = plot_trees(model_of(row), cell.trees).get_figure(root=True)
     assert figure is not None
     plt.close(figure)
-    figure.set_dpi(_DPI)
     return figure
 
 
@@ -36,10 +43,28 @@ def model_of(row: Row) -> PrunedEnsemble:
         return PrunedEnsemble.load(path)
 
 
-def draw_choice(cell: CaseCell, row: Row) -> Figure:
-    """Draw the error of the few trees against their nodes, with the models beside them."""
-    figure = new_figure(7.0, 4.2)
-    panel = figure.subplots()
+def draw_choice(cases: list[tuple[CaseCell, Row]]) -> Figure:
+    """Draw the error of the few trees against their nodes, and the other models beside them."""
+    figure = new_figure(5.2 * max(len(cases), 1), 4.6)
+    if not cases:
+        return figure
+    panels = figure.subplots(1, len(cases), squeeze=False).ravel()
+    for (cell, row), panel in zip(cases, panels, strict=True):
+        _draw_errors(panel, cell, row)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=2 if len(cases) < 2 else 3,
+        frameon=False,
+        fontsize=8,
+        labelcolor=INK,
+    )
+    return figure
+
+
+def _draw_errors(panel: Axes, cell: CaseCell, row: Row) -> None:
     points = sorted(row["points"], key=lambda point: point["nodes"])
     for place, part in enumerate(("validation", "test")):
         panel.plot(
@@ -61,31 +86,20 @@ def draw_choice(cell: CaseCell, row: Row) -> Figure:
         markeredgecolor=INK,
         markeredgewidth=1.8,
         linestyle="",
-        label=f"chosen: α = {row['alpha']:.3g}, {chosen['nodes']:,} nodes",
+        label="chosen on validation rows",
     )
-    for key, name, colour, marker in (
-        ("one", "best single tree of the forest", COLOURS[3], "v"),
-        ("cart", f"single tree of depth {cell.instance.depth}", COLOURS[4], "^"),
-        ("cart_nodes", "single tree, nodes of the chosen", COLOURS[5], "D"),
-    ):
-        model = row["models"][key]
+    for place, (key, name) in enumerate(_SINGLE.items()):
         panel.plot(
-            [model["nodes"]],
-            [model["test_rmse"]],
-            color=colour,
-            marker=marker,
+            [row["models"][key]["nodes"]],
+            [row["models"][key]["test_rmse"]],
+            color=COLOURS[3 + place],
+            marker="v^D"[place],
             markersize=8,
             linestyle="",
             label=f"{name}, test rows",
         )
-    full = row["models"]["full"]
-    panel.axhline(
-        full["test_rmse"],
-        color=INK,
-        linestyle=":",
-        linewidth=1.3,
-        label=f"full model ({full['trees']:,} trees), test rows",
-    )
+    error = row["models"]["full"]["test_rmse"]
+    panel.axhline(error, color=INK, linestyle=":", linewidth=1.3, label="full model, test rows")
     panel.axvline(cell.most_nodes, color="#999999", linestyle="--", linewidth=1.0)
     panel.set_xscale("log")
     panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
@@ -93,13 +107,10 @@ def draw_choice(cell: CaseCell, row: Row) -> Figure:
     panel.yaxis.set_major_locator(MaxNLocator(nbins=6))
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(FuncFormatter(number))
-    panel.set_xlabel(
-        f"nodes (dashed: {cell.most_nodes:,}, as many as may be left)", color=INK, fontsize=9
-    )
+    label = f"nodes (dashed: {cell.most_nodes:,}, as many as may be left)"
+    panel.set_xlabel(label, color=INK, fontsize=9)
     panel.set_ylabel("RMSE", color=INK, fontsize=9)
     title = f"{cell.instance.kind}, {cell.instance.grid}"
     panel.set_title(title, loc="left", color=INK, fontsize=10, fontweight="bold")
     panel.tick_params(labelsize=8)
-    panel.legend(frameon=False, fontsize=8, labelcolor=INK)
     plain(panel)
-    return figure

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import pickle
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from forestprune import PrunedEnsemble
 from formulations import LayerPruning, Polishing
-from solvers import Termination, solve, solve_path
+from solvers import Result, Termination, solve, solve_path
 from studies.case.cell import CaseCell
 from studies.case.prepare import Prepared
-from studies.case.rivals import Model, single_trees
+from studies.case.rivals import Model, best_single, full_model, grown_trees
 from studies.running.child import Save
 from studies.running.machine import now, peak_megabytes
 
@@ -37,39 +35,40 @@ def measure(request: dict[str, Any], save: Save) -> None:
     cell = CaseCell.from_dict(request["cell"])
     with Path(request["path"]).open("rb") as file:
         found: Prepared = pickle.load(file)
-    begin = perf_counter()
     pruned, whole = _pruned(found, cell)
-    few = list(_fewer(found, cell, pruned, cell.trees, begin))
-    one = list(_fewer(found, cell, pruned, 1, begin))
-    if not few or not one:
+    few, cut = _fewer(found, cell, pruned)
+    if not few:
         save({"status": "over_limit", "reason": "no model of few trees within the time limit"})
         return
     points = [_point(found, model) for model in few]
-    readable = [p for p, model in zip(points, few, strict=True) if model.n_nodes <= cell.most_nodes]
-    # A user's α counts as it is.
-    at = points.index(_best(readable or points[:1]))
+    at = _best(points, cell.most_nodes)
     chosen = few[at]
-    single = min(one, key=lambda model: _rmse(found, model, "validation"))
+    assert chosen.polishing is not None
     before = next(model for model in pruned if model.alpha == chosen.alpha)
     models: dict[str, Model | PrunedEnsemble] = {
-        "full": _full(found),
+        "full": full_model(found),
         "pruned": before,
         "few": chosen,
-        "one": single,
-    } | single_trees(found, cell.instance, chosen.n_nodes)
-    assert chosen.polishing is not None
+        "one": best_single(found, cell.instance.seed),
+        **grown_trees(found, cell.instance, chosen.n_nodes),
+    }
     save(
         {
-            "status": "ok" if whole else "over_limit",
-            "alpha": _alpha(found, chosen),
+            "status": "ok" if whole and len(few) == len(pruned) else "over_limit",
+            "alpha": points[at]["alpha"],
             "pruning_gap": _finite(chosen.result.gap),
-            "subset_gap": _finite(chosen.polishing.gap),
+            "subsets_cut": cut,
             "models": {name: _account(found, model) for name, model in models.items()},
             "features": [str(name) for name in chosen.features_used],
             "points": points,
             "chosen": at,
             "model": _text_of(chosen),
-            "seconds": perf_counter() - begin,
+            "seconds": sum(
+                _seconds(result)
+                for model in few
+                for result in (model.result, model.polishing)
+                if result is not None
+            ),
             "peak_mb": peak_megabytes(),
             "finished": now(),
         }
@@ -102,25 +101,40 @@ def _pruned(found: Prepared, cell: CaseCell) -> tuple[list[PrunedEnsemble], bool
 
 
 def _fewer(
-    found: Prepared, cell: CaseCell, pruned: list[PrunedEnsemble], trees: int, begin: float
-) -> Iterator[PrunedEnsemble]:
-    """Yield the best few trees of each pruned forest, weighed anew, while there is time."""
-    for model in pruned:
-        left = cell.time_limit - (perf_counter() - begin)
+    found: Prepared, cell: CaseCell, pruned: list[PrunedEnsemble]
+) -> tuple[list[PrunedEnsemble], int]:
+    """Return the best few trees of each pruned forest, weighed anew, while there is time.
+
+    Each search may take its part of the time that is left; how many were ended by that is
+    returned, too.
+    """
+    few: list[PrunedEnsemble] = []
+    cut = 0
+    # Compiling kernels for the first time is no part of it.
+    left = cell.time_limit - sum(_seconds(model.result) for model in pruned)
+    for place, model in enumerate(pruned):
         if left <= 0.0:
-            return
-        most = min(trees, model.n_trees)
-        problem = Polishing(found.data, model.depths, 0.0, rho=0, n_trees=most)
+            break
+        most = min(cell.trees, model.n_trees)
         result = solve(
-            problem, SOLVER, time_limit=left, threads=cell.threads, seed=cell.instance.seed
+            problem := Polishing(found.data, model.depths, 0.0, rho=0, n_trees=most),
+            SOLVER,
+            time_limit=left / (len(pruned) - place),
+            threads=cell.threads,
+            seed=cell.instance.seed,
         )
+        left -= _seconds(result)
+        cut += result.termination is Termination.TIME_LIMIT
         if result.choice is not None:
-            yield model.polished(problem, result)
+            few.append(model.polished(problem, result))
+    return few, cut
 
 
 def _point(found: Prepared, model: PrunedEnsemble) -> dict[str, Any]:
+    assert model.alpha is not None
+    variance = found.data.y_variance
     return {
-        "alpha": _alpha(found, model),
+        "alpha": model.alpha / variance if variance > 0.0 else model.alpha,
         "trees": model.n_trees,
         "nodes": model.n_nodes,
         "features": model.n_features_used,
@@ -129,22 +143,16 @@ def _point(found: Prepared, model: PrunedEnsemble) -> dict[str, Any]:
     }
 
 
-def _best(points: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the point of least validation error, the smaller of equals; test rows have no say."""
-    return min(points, key=lambda point: (point["validation_rmse"], point["nodes"]))
+def _best(points: list[dict[str, Any]], most_nodes: int) -> int:
+    """Return the place of the readable point of least validation error; test rows have no say.
 
-
-def _alpha(found: Prepared, model: PrunedEnsemble) -> float:
-    """Return the α of a model in units of the variance of y."""
-    assert model.alpha is not None
-    variance = found.data.y_variance
-    return model.alpha / variance if variance > 0.0 else model.alpha
-
-
-def _full(found: Prepared) -> Model:
-    ensemble = found.ensemble
-    features = {j for tree in ensemble.trees for j in tree.features}
-    return Model(ensemble.predict, ensemble.n_trees, ensemble.n_nodes, len(features))
+    Where none is readable, that of fewest nodes.
+    """
+    places = range(len(points))
+    readable = [k for k in places if points[k]["nodes"] <= most_nodes]
+    if not readable:
+        return min(places, key=lambda k: points[k]["nodes"])
+    return min(readable, key=lambda k: (points[k]["validation_rmse"], points[k]["nodes"]))
 
 
 def _account(found: Prepared, model: Model | PrunedEnsemble) -> dict[str, Any]:
@@ -167,6 +175,10 @@ def _text_of(model: PrunedEnsemble) -> str:
         path = Path(folder) / "model.json"
         model.save(path)
         return path.read_text(encoding="utf-8")
+
+
+def _seconds(result: Result) -> float:
+    return result.build_seconds + result.solve_seconds
 
 
 def _finite(number: float) -> float | None:

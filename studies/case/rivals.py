@@ -1,14 +1,17 @@
-"""Single trees beside the few: grown for that by scikit-learn, and as large as all of them."""
+"""What the few trees are compared with: the full model, and single trees."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from forestprune import TreeEnsemble
+from formulations import Polishing
+from solvers import solve
 from studies.case.prepare import Prepared
 from studies.spec import Instance
 
@@ -23,22 +26,49 @@ class Model:
     n_features_used: int
 
 
-def single_trees(found: Prepared, instance: Instance, nodes: int) -> dict[str, Model]:
-    """Return single trees fitted on the training rows.
+def full_model(found: Prepared) -> Model:
+    """Return the forest as it was fitted."""
+    return _model_of(found.ensemble)
 
-    ``cart`` has the depth of the forest's trees; ``cart_nodes`` as many nodes as are given, at
-    whatever depth they serve best.
+
+def best_single(found: Prepared, seed: int) -> Model:
+    """Return the best subset of one whole tree, weighed anew, on the training rows."""
+    ensemble = found.ensemble
+    problem = Polishing(found.data, found.data.depths, 0.0, rho=0, n_trees=1)
+    result = solve(problem, "cbcd", seed=seed)
+    assert result.choice is not None
+    assert result.beta is not None
+    kept = np.flatnonzero(result.beta)
+    return _model_of(
+        replace(
+            ensemble,
+            trees=tuple(ensemble.trees[i] for i in kept),
+            scale=(ensemble.scale * result.beta)[kept],
+            constant=ensemble.constant + problem.intercept_of(result.choice, result.beta),
+        )
+    )
+
+
+def grown_trees(found: Prepared, instance: Instance, nodes: int) -> dict[str, Model]:
+    """Return single trees that scikit-learn grows on the training rows.
+
+    ``cart`` has the depth of the forest's trees; ``cart_nodes`` as many nodes as are given,
+    where they serve best.
     """
     leaves = max((nodes + 1) // 2, 2)
+    limits = {"cart": {"max_depth": instance.depth}, "cart_nodes": {"max_leaf_nodes": leaves}}
     return {
-        "cart": _fitted(found, DecisionTreeRegressor(max_depth=instance.depth, random_state=instance.seed)),
-        "cart_nodes": _fitted(
-            found, DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=instance.seed)
-        ),
+        name: _grown(found, DecisionTreeRegressor(**limit, random_state=instance.seed))
+        for name, limit in limits.items()
     }
 
 
-def _fitted(found: Prepared, tree: DecisionTreeRegressor) -> Model:
+def _model_of(ensemble: TreeEnsemble) -> Model:
+    features = {feature for tree in ensemble.trees for feature in tree.features}
+    return Model(ensemble.predict, ensemble.n_trees, ensemble.n_nodes, len(features))
+
+
+def _grown(found: Prepared, tree: DecisionTreeRegressor) -> Model:
     tree.fit(*found.parts["train"])
     inner = tree.tree_.feature[tree.tree_.feature >= 0]
     return Model(tree.predict, 1, int(tree.tree_.node_count), len(np.unique(inner)))

@@ -20,7 +20,9 @@ from studies.study import Study
 TREES, MOST_NODES = 10, 150
 
 # Where only the strongest splits are left, up to where ten trees have hundreds of nodes.
-VALUES, SPAN = 40, 1e-3
+VALUES, SPAN = 30, 1e-3
+
+DATA = ("diamonds", "abalone")
 
 
 @dataclass(frozen=True)
@@ -51,41 +53,45 @@ _SIZES = {
 
 
 def size_cells(size: Size, request: Request) -> list[CaseCell]:
-    """Return the one cell of a size.
+    """Return the cells of a size, one for a data set.
 
     Raises
     ------
     StudyError
         When a target comes without the data set that has it.
     """
-    if request.data is None or request.ensemble is None:
-        raise ValueError("a request for case has data and an ensemble")
-    if request.target is not None and request.data == "diamonds" and request.data_dir is None:
-        raise StudyError("--target goes with --data: the study's own data set has its own")
-    instance = Instance(
-        request.data,
-        size.rows,
-        size.trees,
-        request.ensemble,
-        size.depth,
-        request.seed,
-        request.target,
-        request.data_dir,
-        held_out=size.rows // 2,
-    )
+    if request.ensemble is None:
+        raise ValueError("a request for case has an ensemble")
+    if request.target is not None and request.data is None:
+        raise StudyError("--target goes with --data: the study's own data sets have theirs")
     limit = size.time_limit if request.time_limit is None else request.time_limit
+    instances = [
+        Instance(
+            name,
+            size.rows,
+            size.trees,
+            request.ensemble,
+            size.depth,
+            request.seed,
+            request.target,
+            request.data_dir,
+            held_out=size.rows // 2,
+        )
+        for name in (DATA if request.data is None else (request.data,))
+    ]
     return [
         CaseCell(instance, TREES, MOST_NODES, request.alpha, VALUES, SPAN, limit, request.threads)
+        for instance in instances
     ]
 
 
 def report(run: CaseRun) -> Report:
     """Return the tables, the figures and the conclusion."""
     table = case_table(run)
-    figures: dict[str, Figure] = {}
-    for cell, row in run.cells:
-        if row.get("model"):
-            figures = {"case": draw_trees(cell, row), "choice": draw_choice(cell, row)}
+    cases = [(cell, row) for cell, row in run.cells if row.get("model")]
+    figures: dict[str, Figure] = {"choice": draw_choice(cases)}
+    for cell, row in cases:
+        figures[f"trees-{FOREST.data_name(cell.instance)}"] = draw_trees(cell, row)
     return Report(
         tables=(table, alpha_table(run)),
         shown=(table,),
@@ -101,7 +107,7 @@ CASE = Study(
     sizes=tuple(_SIZES),
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,
-    defaults={"data": "diamonds", "ensemble": "forest"},
+    defaults={"ensemble": "forest"},
     kind=FOREST,
     without=("solvers", "models", "repeats"),
 )

@@ -74,9 +74,9 @@ class Account:
     def few_trees(self) -> bool:
         """Whether only some trees were kept of those that were cut."""
         polishing = self.pruned.polishing
-        return polishing is not None and self.pruned.n_trees < int(
-            np.count_nonzero(self.pruned.result.choice)
-        )
+        if polishing is None or polishing.choice is None:
+            return False
+        return self.pruned.n_trees < int(np.count_nonzero(polishing.choice))
 
     @property
     def measure(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
 from rich.console import Console
 
 from studies.own_data.account import Account
@@ -17,6 +18,7 @@ from studies.own_data.page import page
 from studies.own_data.parts import Rows, split
 from studies.own_data.shown import noted, staged, summary
 from studies.own_data.tables import read_table
+from studies.own_data.targets import known_labels
 from studies.own_data.task import Task, make_task
 from studies.own_data.wording import proof_words
 from studies.reporting.formats import plural
@@ -83,7 +85,11 @@ def _parts(asked: Asked, task: Task) -> tuple[Rows, Rows | None]:
     """Return rows of training and, where there are such, of the test."""
     rows, share = task.rows(task.table.rows), asked.test_share
     if share is None:
-        return rows, task.rows(read_table(asked.test).rows)
+        test = task.rows(read_table(asked.test).rows)
+        if task.classes:
+            y = known_labels(test.y, np.unique(rows.y), task.columns.target)
+            test = Rows(test.X, y)
+        return rows, test
     if share == 0.0:
         return rows, None
     return split(rows, share, task.classes, asked.seed, "--test")

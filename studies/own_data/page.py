@@ -19,7 +19,7 @@ from studies.own_data.pictures import (
     features_picture,
     trees_picture,
 )
-from studies.own_data.wording import choice_words, proof_words, share_words
+from studies.own_data.wording import choice_words, number_words, proof_words, share_words
 from studies.reporting.formats import plural, seconds
 
 
@@ -37,6 +37,7 @@ def page(account: Account) -> str:
             _foot(account),
         ]
     )
+    body = body.replace(" %", "\N{NO-BREAK SPACE}%")
     title = f"{account.target} in {account.data}, pruned"
     version = account.versions["forestprune"]
     return Template(skeleton).substitute(title=escape(title), version=escape(version), body=body)
@@ -122,10 +123,10 @@ def _scores(account: Account) -> str:
     lines = []
     for what, pair in account.scores.items():
         for label, one in zip(("whole", "pruned"), pair, strict=True):
-            root = [] if account.classifies else [_number(one.root)]
+            root = [] if account.classifies else [number_words(one.root)]
             share = _share(one.share, 2 if account.classifies else 4, account.classifies)
             first = f"{what}, {account.rows[what]:,}" if label == "whole" else ""
-            lines.append([first, label, _number(one.error), *root, share])
+            lines.append([first, label, number_words(one.error), *root, share])
     return _table(header, lines)
 
 
@@ -137,9 +138,9 @@ def _sizes(account: Account) -> str:
     lines = []
     for part, place in other_sizes(curves[0]).items():
         row = curves[0].table.iloc[place]
-        errors = [_number(float(curve.table["error"].iloc[place])) for curve in curves]
+        errors = [number_words(float(curve.table["error"].iloc[place])) for curve in curves]
         sizes = [f"{int(row['nodes']):,}", f"{int(row['trees']):,}", f"{row['alpha']:.3g}"]
-        lines.append([f"at most {part:.0%} more", *sizes, *errors])
+        lines.append([f"at most {100.0 * part:.0f} % more", *sizes, *errors])
     if not lines:
         return ""
     header = ["error in validation", "nodes", "trees", "α", *(curve.rows for curve in curves)]
@@ -255,11 +256,6 @@ def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>'
-
-
-def _number(value: float) -> str:
-    """Write a number with five digits, and no exponent where that can be read."""
-    return f"{value:,.0f}" if 1e5 <= value < 1e10 else f"{value:.5g}"
 
 
 def _share(share: float, digits: int, percent: bool) -> str:

@@ -15,6 +15,7 @@ from forestprune import PrunedEnsemble, plot_depths, plot_features, plot_trees
 from forestprune.estimators.picture import plot_errors
 from forestprune.pictures.style import COLOURS, new_axes
 from studies.own_data.choosing import Chosen, Curve
+from studies.own_data.wording import number_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,7 @@ def _zoom(ax: Axes, curve: Curve) -> None:
         steps = LogLocator(subs=(1.0, 2.0, 5.0) if high < 100.0 * low else (1.0,))
         ax.yaxis.set_major_locator(steps)
         ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_words(value)))
 
 
 def depths_picture(chosen: Chosen) -> Picture:

@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.table import Table as RichTable
 
 from studies.own_data.account import Account
+from studies.own_data.wording import number_words
 from studies.reporting.formats import percent
 from studies.reporting.render import terminal_table
 from studies.reporting.tables import Group, Table
@@ -79,7 +80,9 @@ def summary(account: Account) -> RichTable:
     ]
     for what, (full, left) in account.scores.items():
         on = f"{what} rows ({account.rows[what]:,})"
-        rows.append((f"{account.measure}, {on}", f"{full.error:.5g}", f"{left.error:.5g}"))
+        rows.append(
+            (f"{account.measure}, {on}", number_words(full.error), number_words(left.error))
+        )
         name = "accuracy" if account.classifies else "R²"
         rows.append((f"{name}, {what} rows", f"{full.share:.4f}", f"{left.share:.4f}"))
     caption = f"{account.target} in {account.data}: {account.kind}"

@@ -39,16 +39,16 @@ def choice_words(account: Account) -> str:
         "best": f"the one with the smallest error on {rows}",
         "one_standard_error": f"the smallest one whose error on {rows} is within one standard "
         "error of the smallest there",
-        "within": f"the smallest one whose error on {rows} is at most {size.number:.3g} of its "
-        "own above that of the whole ensemble",
+        "within": f"the smallest one whose error on {rows} is at most "
+        f"{100.0 * size.number:.3g} % above that of the whole ensemble",
     }[size.rule]
     words = f"Of {len(table)} models along a path of α this is {rule} (α = {alpha:.3g})."
     if account.chosen.polished is not None:
         before, after = account.chosen.polished
         kept = "new ones were taken" if after < before else "they were left as they are"
         words += (
-            f" With the trees’ own weights that error is {before:.4g}, with new ones {after:.4g}: "
-            f"{kept}."
+            f" With the trees’ own weights that error is {number_words(before)}, with new ones "
+            f"{number_words(after)}: {kept}."
         )
     return words
 
@@ -61,7 +61,7 @@ def proof_words(result: Result, what: str) -> str:
     what
         What was chosen, in the singular: "choice of depths".
     """
-    value = objective(result.objective)
+    value = _six(result.objective)
     local = ""
     if result.guarantee == "local":
         local = " Changing any single tree would not improve it."
@@ -71,7 +71,7 @@ def proof_words(result: Result, what: str) -> str:
             f"proven how near to the best one that is.{local}"
         )
     source = _SOURCES[str(result.bound_source)]
-    bound = objective(result.bound)
+    bound = _six(result.bound)
     if result.guarantee == "optimal":
         return (
             f"This {what} is proven to be the best one: its objective is {value}, and none has "
@@ -84,6 +84,15 @@ def proof_words(result: Result, what: str) -> str:
     )
 
 
+def _six(value: float) -> str:
+    return number_words(value) if abs(value) >= 1e5 else objective(value)
+
+
 def share_words(share: float) -> str:
     """Write a share in percent."""
     return f"{percent(share)} %"
+
+
+def number_words(value: float) -> str:
+    """Write a number with five digits, and no exponent where that can be read."""
+    return f"{value:,.0f}" if 1e5 <= value < 1e10 else f"{value:.5g}"

@@ -25,10 +25,12 @@ def stream(
     regression: Annotated[
         bool, typer.Option("--regression", help="The target is a number, not a class.")
     ] = False,
-    trees: Annotated[int, typer.Option(min=1, help="Trees of a forest.")] = 20,
+    trees: Annotated[int, typer.Option(min=1, max=10_000, help="Trees of a forest.")] = 20,
     max_rows: Annotated[
         int | None,
-        typer.Option(min=1, help="Most rows that a tree remembers.", show_default="by model"),
+        typer.Option(
+            min=1, max=2**30, help="Most rows that a tree remembers.", show_default="by model"
+        ),
     ] = None,
     categorical: Annotated[
         list[str] | None,
@@ -56,7 +58,9 @@ def stream(
     every: Annotated[
         int, typer.Option(min=1, help="Rows between two lines of the report.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the model and of late labels.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the model and of late labels.")
+    ] = 0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a forest.")] = 1,
 ) -> None:
     """Predict and learn a stream batch by batch, and say how well that goes.

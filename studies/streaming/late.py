@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from formulations import InvalidInput
-from formulations.arrays import FloatArray, IntArray
+from formulations.arrays import BoolArray, FloatArray, IntArray
+
+# When labels come, (rows,), features and targets of rows that were added together.
+_Block = tuple[IntArray, FloatArray, FloatArray]
+
+
+# Far more rows than come, and far fewer than overflow a place in the stream.
+LONGEST_DELAY = 10**15
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,12 @@ class Lateness:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("delay", "random_delay"):
+            given = getattr(self, name)
+            if not 0 <= given <= LONGEST_DELAY:
+                raise InvalidInput(
+                    f"{name} must be at least 0 and at most {LONGEST_DELAY} rows, not {given}"
+                )
         if not 0.0 <= self.unlabelled < 1.0:
             raise InvalidInput(f"unlabelled must be at least 0 and below 1, not {self.unlabelled}")
 
@@ -46,12 +59,13 @@ class Waiting:
     def __init__(self, lateness: Lateness, features: int) -> None:
         self._lateness = lateness
         self._generator = np.random.default_rng(lateness.seed)
-        self._due = np.empty(0, dtype=np.int64)
-        self._X = np.empty((0, features))
-        self._y = np.empty(0)
+        # What was added together, by when the first label of it comes: rows that wait long are
+        # not touched before.
+        self._blocks: list[tuple[int, _Block]] = []
+        self._none: _Block = (np.empty(0, dtype=np.int64), np.empty((0, features)), np.empty(0))
 
     def __len__(self) -> int:
-        return len(self._due)
+        return sum(len(y) for _, (_, _, y) in self._blocks)
 
     def add(self, places: IntArray, X: FloatArray, y: FloatArray) -> None:
         """Add rows by their places in the stream; NaN in y is a label that never comes."""
@@ -59,24 +73,30 @@ class Waiting:
         most = self._lateness.random_delay + 1
         late = self._lateness.delay + np.minimum((draws[:, 0] * most).astype(np.int64), most - 1)
         comes = (draws[:, 1] >= self._lateness.unlabelled) & ~np.isnan(y)
-        self._due = np.concatenate([self._due, (places + late)[comes]])
-        self._X = np.concatenate([self._X, X[comes]])
-        self._y = np.concatenate([self._y, y[comes]])
+        self._keep(((places + late)[comes], X[comes], y[comes]))
 
     def come(self, rows: int) -> tuple[FloatArray, FloatArray]:
         """Take out the rows whose labels are there once so many rows have been read.
 
         They are in the order in which the labels came, of equals in that of the rows.
         """
-        there = self._due < rows
-        order = np.argsort(self._due[there], kind="stable")
-        found = self._X[there][order], self._y[there][order]
-        self._due, self._X, self._y = self._due[~there], self._X[~there], self._y[~there]
-        return found
+        blocks, self._blocks = self._blocks, []
+        found = [self._none]
+        for first, block in blocks:
+            if first >= rows:
+                self._blocks.append((first, block))
+                continue
+            there = block[0] < rows
+            found.append(_rows(block, there))
+            self._keep(_rows(block, ~there))
+        due, X, y = _joined(found)
+        order = np.argsort(due, kind="stable")
+        return X[order], y[order]
 
     def arrays(self) -> dict[str, Any]:
         """Return what waits, as arrays."""
-        return {"due": self._due, "X": self._X, "y": self._y}
+        due, X, y = _joined([self._none, *(block for _, block in self._blocks)])
+        return {"due": due, "X": X, "y": y}
 
     def draws(self) -> dict[str, Any]:
         """Return the state of the draws, as plain values."""
@@ -84,5 +104,20 @@ class Waiting:
 
     def restore(self, arrays: dict[str, Any], draws: dict[str, Any]) -> None:
         """Go back to what `arrays` and `draws` said."""
-        self._due, self._X, self._y = arrays["due"], arrays["X"], arrays["y"]
+        self._blocks = []
+        self._keep((arrays["due"], arrays["X"], arrays["y"]))
         self._generator.bit_generator.state = draws
+
+    def _keep(self, block: _Block) -> None:
+        if len(block[0]):
+            self._blocks.append((int(block[0].min()), block))
+
+
+def _rows(block: _Block, which: BoolArray) -> _Block:
+    due, X, y = block
+    return due[which], X[which], y[which]
+
+
+def _joined(blocks: list[_Block]) -> _Block:
+    due, X, y = zip(*blocks, strict=True)
+    return np.concatenate(due), np.concatenate(X), np.concatenate(y)

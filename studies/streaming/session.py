@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from formulations import InvalidInput
 from formulations.arrays import FloatArray
 from studies.streaming.late import Lateness, Waiting
 from studies.streaming.scores import ClassScore, Naive, NumberScore, Score
-from studies.streams.columns import Codes, Columns, finite, is_missing
+from studies.streams.columns import MISSING, Codes, Columns, finite, is_missing
 from studies.streams.csv_rows import Cells
 from studies.streams.forgetful import classifier, held_rows, regressor
+
+MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -94,16 +97,18 @@ class Session:
         InvalidInput
             When a cell does not fit; the session is as it was before.
         """
-        numbered = list(enumerate(cells, self.rows + 1))
+        numbered = list(enumerate(cells, self.source_rows + 1))
         if self.settings.skip_incomplete:
             numbered = [pair for pair in numbered if not self.columns.incomplete(pair[1])]
         numbers, kept = [k for k, _ in numbered], [row for _, row in numbered]
         y = self._targets(kept, numbers)
+        self._require_few_classes(kept)
         X = self.columns.encode(kept, numbers)
         if not self.settings.regression:
             y = self._coded(kept)
         predictions = self._predictions(X)
-        self.waiting.add(np.array(numbers, dtype=np.int64) - 1, X, y)
+        places = np.array(numbers, dtype=np.int64) - 1 + self.rows - self.source_rows
+        self.waiting.add(places, X, y)
         self.rows += len(cells)
         self.source_rows += len(cells)
         self.timed_rows += len(cells)
@@ -122,6 +127,17 @@ class Session:
         if not self.settings.regression:
             return np.empty(0)
         return finite([row[place] for row in cells], self.columns.header[place], numbers)
+
+    def _require_few_classes(self, cells: Cells) -> None:
+        if self.settings.regression:
+            return
+        words = {row[self.columns.target].strip() for row in cells}
+        if len(self.labels.words.keys() | words) > MOST_CLASSES + len(MISSING):
+            raise InvalidInput(
+                f"target {self.columns.header[self.columns.target]!r} has more than "
+                f"{MOST_CLASSES:,} classes, which trees count in every node; give --regression "
+                "where it is a number"
+            )
 
     def _coded(self, cells: Cells) -> FloatArray:
         """Return the numbers of the classes, NaN where there is none."""

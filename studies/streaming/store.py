@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,21 @@ from studies.streams.csv_rows import Cells
 
 _FORMAT = 1
 
-_OWN = "forestprune.forgetful."
+# By name: a module also holds what it imports, and that holds everything.
+_OWN = frozenset(
+    {
+        ("forestprune.forgetful.engine", "Engine"),
+        ("forestprune.forgetful.forest", "ForgetfulForestClassifier"),
+        ("forestprune.forgetful.forest", "ForgetfulForestRegressor"),
+        ("forestprune.forgetful.history", "History"),
+        ("forestprune.forgetful.labels", "Labels"),
+        ("forestprune.forgetful.model", "ForgetfulTrees"),
+        ("forestprune.forgetful.settings", "Settings"),
+        ("forestprune.forgetful.stale", "StaleTrees"),
+        ("forestprune.forgetful.tree", "ForgetfulTreeClassifier"),
+        ("forestprune.forgetful.tree", "ForgetfulTreeRegressor"),
+    }
+)
 _OTHERS = frozenset(
     {
         ("builtins", "bytearray"),
@@ -53,12 +66,9 @@ class _OwnModels(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a class that a model may hold."""
-        found = None
-        if (module, name) in _OTHERS or module.startswith(_OWN):
-            found = super().find_class(module, name)
-        if found is None or (module.startswith(_OWN) and not isinstance(found, type)):
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-        return found
+        if (module, name) in _OTHERS or (module, name) in _OWN:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"it asks for {module}.{name}")
 
 
 def save_session(session: Session, path: Path, source: str, tail: Cells) -> None:
@@ -86,6 +96,9 @@ def save_session(session: Session, path: Path, source: str, tail: Cells) -> None
     }
     model = np.frombuffer(pickle.dumps(session.model, pickle.HIGHEST_PROTOCOL), dtype=np.uint8)
     waiting = {f"waiting_{name}": array for name, array in session.waiting.arrays().items()}
+    path = path.resolve()  # of a link the file that it leads to is replaced
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"cannot save to {str(path)!r}: it is there and is no file")
     part = path.with_name(f"{path.name}.part")
     try:
         with part.open("wb") as file:
@@ -117,9 +130,10 @@ def load_session(path: Path) -> tuple[Session, str, Cells]:
         raise InvalidInput(f"there is no saved model {str(path)!r}") from None
     except pickle.UnpicklingError as error:
         raise InvalidInput(f"the model in {str(path)!r} is not one of ours: {error}") from None
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except InvalidInput:
+        raise
+    # A file that is not one of ours may fail anywhere between its first byte and its model.
+    except Exception as error:
         raise InvalidInput(
             f"{str(path)!r} is not a model saved by forestprune stream: {error}"
         ) from None
@@ -127,7 +141,10 @@ def load_session(path: Path) -> tuple[Session, str, Cells]:
 
 def _restored(plain: dict[str, Any], found: dict[str, Any]) -> Session:
     session = Session(Settings.from_dict(plain["settings"]), Columns.from_dict(plain["columns"]))
-    session.model = _model(found["model"])
+    model, known = _model(found["model"]), type(session.model)
+    if type(model) is not known:
+        raise InvalidInput(f"the model must be a {known.__name__}, not a {type(model).__name__}")
+    session.model = model
     session.labels = Codes({name: k for k, name in enumerate(plain["labels"])})
     waiting = {name: found[f"waiting_{name}"] for name in session.waiting.arrays()}
     session.waiting.restore(waiting, plain["draws"])

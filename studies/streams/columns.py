@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from forestprune.forgetful.kinds import LARGEST_TARGET
 from formulations import InvalidInput
 from formulations.arrays import FloatArray, IntArray
 from solvers import close_matches
@@ -182,15 +183,15 @@ def finite(cells: list[str], name: str, numbers: Sequence[int]) -> FloatArray:
     Raises
     ------
     InvalidInput
-        When a cell has a value that is no finite number.
+        When a cell has a value that is no finite number, or too large a one to be learnt.
     """
     found = np.empty(len(cells))
     for place, cell in enumerate(cells):
         number = math.nan if is_missing(cell) else _number(cell)
-        if number is None:
+        if number is None or abs(number) > LARGEST_TARGET:
             raise InvalidInput(
-                f"target {name!r} must be a finite number for a regression; data row "
-                f"{numbers[place]} has {cell!r}"
+                f"target {name!r} must be a finite number for a regression, between "
+                f"±{LARGEST_TARGET:g}; data row {numbers[place]} has {cell!r}"
             )
         found[place] = number
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import sys
 import zlib
 from collections.abc import Iterator
@@ -28,7 +29,14 @@ def open_csv(source: str) -> Iterator[CsvRows]:
         When it cannot be opened or has no header.
     """
     if source == STANDARD_INPUT:
-        yield CsvRows(sys.stdin, "standard input")
+        if sys.stdin is None or sys.stdin.closed:
+            raise InvalidInput("standard input is closed: give a file, or rows by a pipe")
+        # The same text as from a file, whatever the terminal's encoding.
+        text = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+        try:
+            yield CsvRows(text, "standard input")
+        finally:
+            text.detach()  # it stays open, as it was
         return
     path = Path(source)
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open

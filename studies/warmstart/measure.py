@@ -84,6 +84,7 @@ def follow(data: PruningData, cell: StartCell) -> tuple[list[dict[str, Any]], bo
 
 
 def _point(problem: LayerPruning, alpha: float, result: Result) -> dict[str, Any]:
+    assert result.choice is not None
     variance = problem.data.y_variance
     return {
         "alpha": alpha / variance if variance > 0.0 else alpha,

@@ -94,9 +94,7 @@ def families(curves: list[Curve]) -> Iterator[Family]:
         return replace(curve.instance, seed=0)
 
     order = {instance: k for k, instance in enumerate(dict.fromkeys(map(common, curves)))}
-    for _, members in groupby(
-        sorted(curves, key=lambda curve: order[common(curve)]), key=common
-    ):
+    for _, members in groupby(sorted(curves, key=lambda curve: order[common(curve)]), key=common):
         own = tuple(members)
         yield Family(own[0].instance, own)
 

@@ -16,7 +16,14 @@ from studies.weights.chosen import NAMES, Family, chosen
 # The models that are marked: validation error at most φ above the full model's.
 MARKED = 0.01
 
-_PANELS = {"test_mse": "test MSE", "trees": "trees", "mean_depth": "mean depth of kept trees"}
+# An axis that spans less than this ratio has evenly spaced numbers: 1, 2, 5, … would be too few.
+_NARROW = 5.0
+
+_PANELS = {
+    "test_mse": "test MSE / full model's",
+    "trees": "trees",
+    "mean_depth": "mean depth of kept trees",
+}
 _COLOURS = dict(zip(NAMES, COLOURS, strict=False))
 _MARKERS = dict(zip(NAMES, "os", strict=True))
 
@@ -34,9 +41,14 @@ def draw_weights(found: list[Family]) -> Figure:
             _dress(panel, label)
         title = f"{family.instance.kind}, {family.instance.grid}"
         line[0].set_title(title, loc="left", color=INK, fontsize=10, fontweight="bold")
-        line[0].axhline(family.full.test_mse, color=INK, linestyle=":", linewidth=1.3, zorder=1)
+        line[0].axhline(1.0, color=INK, linestyle=":", linewidth=1.3, zorder=1)
         line[0].set_yscale("log")
-        line[0].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        low, high = line[0].get_ylim()
+        line[0].yaxis.set_major_locator(
+            MaxNLocator(nbins=6, steps=[1, 2, 5, 10])
+            if high < _NARROW * low
+            else LogLocator(subs=(1.0, 2.0, 5.0))
+        )
         line[0].yaxis.set_minor_locator(NullLocator())
         line[0].yaxis.set_major_formatter(FuncFormatter(number))
     figure.legend(
@@ -51,9 +63,10 @@ def _draw_curve(panel: Axes, curve: Curve, what: str, first_seed: int) -> None:
     # A logarithmic axis has no place for the model without nodes.
     points = sorted((p for p in curve.points if p["nodes"]), key=lambda p: p["nodes"])
     first = curve.instance.seed == first_seed
+    unit = curve.full["full"]["test_mse"] if what == "test_mse" else 1.0
     panel.plot(
         [p["nodes"] for p in points],
-        [p[what] for p in points],
+        [p[what] / unit for p in points],
         color=colour,
         marker=_MARKERS[weights] if first else None,
         markersize=3.5,
@@ -64,7 +77,7 @@ def _draw_curve(panel: Axes, curve: Curve, what: str, first_seed: int) -> None:
     if mark is not None:
         panel.plot(
             [mark["nodes"]],
-            [mark[what]],
+            [mark[what] / unit],
             marker=_MARKERS[weights],
             markersize=11,
             markerfacecolor="none",
@@ -76,7 +89,7 @@ def _draw_curve(panel: Axes, curve: Curve, what: str, first_seed: int) -> None:
 
 def _dress(panel: Axes, label: str) -> None:
     panel.set_xscale("log")
-    panel.xaxis.set_major_locator(LogLocator(numticks=6))
+    panel.xaxis.set_major_locator(LogLocator(numticks=5))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     for axis in (panel.xaxis, panel.yaxis):
@@ -84,6 +97,7 @@ def _dress(panel: Axes, label: str) -> None:
     panel.set_xlabel("nodes", color=INK, fontsize=9)
     panel.set_ylabel(label, color=INK, fontsize=9)
     panel.tick_params(labelsize=8)
+    panel.tick_params(axis="x", labelsize=7)
     plain(panel)
 
 
@@ -92,8 +106,8 @@ def _legend() -> list[Line2D]:
         Line2D([], [], color=_COLOURS[key], marker=_MARKERS[key], markersize=4, label=name)
         for key, name in NAMES.items()
     ]
-    hollow = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.8}
-    said = f"smallest with φ = {MARKED:g}"
-    handles.append(Line2D([], [], color=INK, linestyle="", marker="o", label=said, **hollow))
-    handles.append(Line2D([], [], color=INK, linestyle=":", linewidth=1.3, label="full model"))
-    return handles
+    mark = Line2D([], [], color=INK, linestyle="", marker="o", markersize=9, markeredgewidth=1.8)
+    mark.set_markerfacecolor("none")
+    mark.set_label(f"smallest with validation MSE ≤ full model's + {MARKED:g}")
+    full = Line2D([], [], color=INK, linestyle=":", linewidth=1.3, label="full model")
+    return [*handles, mark, full]

@@ -25,7 +25,8 @@ def conclusion(found: list[Family]) -> str:
     (nodes, trees), (more_nodes, fewer_trees) = PUBLISHED.values()
     return (
         f"At a validation error {MARKED:g} above the full model's, depth weights leave, compared "
-        f"with node weights, {'; '.join(parts)}. Published: {formats.factor(more_nodes / nodes)} the nodes in "
+        f"with node weights, {'; '.join(parts)}. Published: "
+        f"{formats.factor(more_nodes / nodes)} the nodes in "
         f"{formats.factor(fewer_trees / trees)} the trees."
     )
 

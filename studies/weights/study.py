@@ -52,7 +52,7 @@ class Size:
 
 _SIZES = {
     "small": Size(
-        ("diamonds",), 2000, {"forest": (50, 20), "boosting": (100, 5)}, 100, 1, 60.0
+        ("diamonds", "abalone"), 2000, {"forest": (100, 20), "boosting": (100, 5)}, 60, 1, 60.0
     ),
     "medium": Size(
         ("diamonds", "abalone"), 6000, {"forest": (100, 20), "boosting": (250, 5)}, 100, 3, 120.0
