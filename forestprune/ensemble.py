@@ -22,7 +22,7 @@ from formulations.data_checks import row_weights
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeEnsemble(PickledByFields):
-    """A weighted sum of trees (mathematics.md §1).
+    """A weighted sum of trees.
 
         prediction(x) = init(x) + constant + Σ_i γ_i (T_i(x) − μ(root_i))
 

@@ -49,17 +49,14 @@ def pruning_data(
         When the model cannot be pruned, or X or y do not fit.
     """
     ensemble = read_ensemble(model, weights)
-    if X is None and y is None:
-        X, y = retained_rows(model)
-    elif X is None or y is None:
-        raise InvalidInput("both X and y must be given, or neither for a forgetful model")
+    X, y = _rows(model, X, y)
     return ensemble.pruning_data(X, y, sample_weight)
 
 
 def prune(
     model: Any,
-    X: Any,
-    y: npt.ArrayLike,
+    X: Any = None,
+    y: npt.ArrayLike | None = None,
     *,
     shape: str = "depth",
     alpha: float | None = None,
@@ -89,7 +86,8 @@ def prune(
         (m, features) rows and (m,) or (m, q) response, or (m,) class labels, to prune on, usually
         those of the fit. Forests of classifiers are pruned against class indicators. Boosted
         classifiers, and models with a logarithmic link, are pruned against their own scores on
-        the rows of X; of y only the form is checked (`TreeEnsemble.target_is_score`).
+        the rows of X; of y only the form is checked (`TreeEnsemble.target_is_score`). Without
+        them a forgetful model is pruned on the rows that it remembers.
     shape
         ``"depth"``: every tree is cut at one depth. ``"subtree"``: every branch where it serves
         best, so that the same number of nodes predicts better.
@@ -156,6 +154,7 @@ def prune(
     if validation_data is not None:
         _check_decision(polish, joint)
     ensemble = read_ensemble(model)
+    X, y = _rows(model, X, y)
     validation = None if validation_data is None else _validation(ensemble, validation_data)
     data = ensemble.pruning_data(X, y, sample_weight)
     size = 1.0 if alpha is None else float(alpha)
@@ -177,6 +176,15 @@ def prune(
             told = f"the smallest tree that can be left has {smallest_tree(data)} nodes"
         warnings.warn(f"no tree survives {reason}; {told}", stacklevel=2)
     return pruned if max_nodes is None else replace(pruned, max_nodes=int(max_nodes))
+
+
+def _rows(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Return the rows given or, where there are none, those that the model remembers."""
+    if X is None and y is None:
+        return retained_rows(model)
+    if X is None or y is None:
+        raise InvalidInput("both X and y must be given, or neither for a forgetful model")
+    return X, y
 
 
 def _check_decision(polish: str | None, joint: bool) -> None:

@@ -157,7 +157,10 @@ class RowRules(PickledByFields):
                 except (TypeError, ValueError) as error:
                     raise InvalidInput(f"X, column {j}: {error}") from None
             else:
-                place = Index(labels).get_indexer(np.asarray(column)).astype(np.float64)
+                given = np.asarray(column)
+                if given.dtype == np.bool_ and labels.dtype != np.bool_:
+                    given = given.astype(np.int64)  # scikit-learn keeps truth values as 0.0 and 1.0
+                place = Index(labels).get_indexer(given).astype(np.float64)
                 coded[:, j] = np.where(place < 0, np.nan, place)
         return coded
 

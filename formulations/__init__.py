@@ -1,4 +1,8 @@
-"""The mathematics: what a pruning problem is, written down once for every solver."""
+"""The mathematics: what a pruning problem is, written down once for every solver.
+
+"FP §2.2" in a docstring is a place in Liu and Mazumder, "ForestPrune: Compact Depth-Pruned Tree
+Ensembles", AISTATS 2023; problems have its numbers.
+"""
 
 from formulations.base import Formulation
 from formulations.choices import ChoiceFormulation

@@ -48,7 +48,8 @@ def replacing(path: Path) -> Iterator[Path]:
         finally:
             written.unlink(missing_ok=True)
     except OSError as error:
-        error.filename, error.filename2 = str(path), None
+        error.filename = str(path)
+        del error.filename2  # None would be shown
         raise
 
 

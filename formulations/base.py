@@ -23,7 +23,7 @@ class Formulation(PickledByFields, ABC):
 
         minimise  (1/m) ‖r0 − Σ_i β_i P_i,c_i‖² + Σ_i cost_i(c_i, β_i)
 
-    This is the one form of all problems (mathematics.md §6). The coefficient is fixed at 1
+    This is the one form of all problems. The coefficient is fixed at 1
     (`ChoiceFormulation`) or free (`CoefficientFormulation`). A formulation is frozen. Its
     *block view* (`rule`, with what `kernels.blocks` asks of it) never expands the columns.
 

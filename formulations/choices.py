@@ -108,7 +108,7 @@ class ChoiceFormulation(Formulation):
         choice c has an objective of at least L + Σ_i ( g_i,c_i − min g_i ), since f is convex
         and at least its linearisation. All terms are at least 0, so a choice of block i with
         L + g_i,c − min g_i > value is in no solution of at most that value. The bound must be
-        that of the very point where g is taken (mathematics.md §3).
+        that of the very point where g is taken.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class ChoiceFormulation(Formulation):
         return float(np.prod([self.count_block_choices(i) for i in range(self.data.n_trees)]))
 
     def linear_bound(self, point: npt.ArrayLike) -> float:
-        """Return the Frank–Wolfe bound at a relaxed point (mathematics.md §3).
+        """Return the Frank–Wolfe bound at a relaxed point.
 
             f(s) − Σ_i ( ⟨g_i, s_i⟩ − min over block i's choices of ⟨g_i, ·⟩ )
 

@@ -154,7 +154,7 @@ class CoefficientFormulation(FreeFormulation):
         return self._mean_of(super().residual(self.leaf_values(choice, beta)))
 
     def linear_bound(self, point: npt.ArrayLike) -> float:
-        """Return the dual bound at a point (mathematics.md §5).
+        """Return the dual bound at a point.
 
         For every u, ‖v‖² ≥ 2⟨v,u⟩ − ‖u‖². With v = r0 − Σ b P the sum splits over columns,
         and a column's least contribution is min(0, cost − ⟨u,P⟩² / (λ m)). So
@@ -193,10 +193,6 @@ class CoefficientFormulation(FreeFormulation):
         return nodes_to_depth(
             self.data, np.where(self.checked_beta(depths, beta) != 0.0, depths, 0)
         )
-
-    def count_supports(self) -> float:
-        """Return the number of patterns of used columns; a float, since it can be large."""
-        return float(np.prod(np.diff(self.rule.point_start) + 1.0))
 
     def _mean_of(self, residual: FloatArray) -> FloatArray:
         return np.asarray(residual.sum(axis=0) / self.data.total_weight)

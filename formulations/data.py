@@ -27,7 +27,7 @@ from formulations.splits import Splits
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PruningData(PickledByFields):
-    """An ensemble seen from the rows of a problem (mathematics.md §1).
+    """An ensemble seen from the rows of a problem.
 
     A prefix column is constant on the leaves of its tree, so a tree is stored as one small
     integer per row (its leaf) beside short node arrays. Nodes of a tree are in level order:

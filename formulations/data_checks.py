@@ -9,6 +9,9 @@ from formulations.arrays import FloatArray, IntArray, finite_floats
 from formulations.errors import InvalidInput
 from formulations.kernels import trees as tree_kernels
 
+# Bounds have fourth powers of a response, times squares of weights: these must be numbers.
+_SMALLEST, _LARGEST = 1e-50, 1e50
+
 
 def row_weights(sample_weight: npt.ArrayLike | None, rows: int) -> FloatArray:
     """Check sample weights; ones where none are given.
@@ -16,7 +19,8 @@ def row_weights(sample_weight: npt.ArrayLike | None, rows: int) -> FloatArray:
     Raises
     ------
     InvalidInput
-        When their number is not ``rows``, one is negative or not finite, or all are 0.
+        When their number is not ``rows``, one is negative or not finite, all are 0, or their
+        squares are too large or too small for a float.
     """
     if sample_weight is None:
         return np.ones(rows)
@@ -27,6 +31,7 @@ def row_weights(sample_weight: npt.ArrayLike | None, rows: int) -> FloatArray:
         raise InvalidInput(f"sample_weight must not be negative; found {weight.min():g}")
     if not weight.any():
         raise InvalidInput("sample_weight must have a positive entry; all are 0")
+    _require_size("sample_weight", weight)
     return weight
 
 
@@ -36,12 +41,23 @@ def as_columns(name: str, given: npt.ArrayLike) -> FloatArray:
     Raises
     ------
     InvalidInput
-        When it is not numeric, not finite, empty, or of more than two dimensions.
+        When it is not numeric, not finite, empty, of more than two dimensions, or its squares
+        are too large or too small for a float.
     """
     array = finite_floats(name, given)
     if array.ndim not in (1, 2) or array.size == 0:
         raise InvalidInput(f"{name} must have shape (rows,) or (rows, outputs), got {array.shape}")
+    _require_size(name, array)
     return array.reshape(len(array), -1)
+
+
+def _require_size(name: str, array: FloatArray) -> None:
+    largest = float(np.abs(array).max())
+    if largest > 0.0 and not _SMALLEST <= largest <= _LARGEST:
+        raise InvalidInput(
+            f"{name} must have a largest size between {_SMALLEST:g} and {_LARGEST:g}, or all 0, "
+            f"not {largest:g}: give it in other units"
+        )
 
 
 def as_offset(given: npt.ArrayLike, rows: int, outputs: int) -> FloatArray:

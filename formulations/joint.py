@@ -1,4 +1,4 @@
-"""Problem (5): depths and weights of the trees together (FP §3.4, mathematics.md §5)."""
+"""Problem (5): depths and weights of the trees together (FP §3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problem (1): pruning depth layers (FP §2.2, mathematics.md §2)."""
+"""Problem (1): pruning depth layers (FP §2.2)."""
 
 from __future__ import annotations
 

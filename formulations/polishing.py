@@ -1,4 +1,4 @@
-"""Problem (2): new weights for trees whose depths are settled (FP §2.4, mathematics.md §4)."""
+"""Problem (2): new weights for trees whose depths are settled (FP §2.4)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from formulations.arrays import FloatArray, finite_floats, frozen
+from formulations.arrays import FloatArray, IntArray, finite_floats, frozen
 from formulations.data import PruningData
 from formulations.errors import InvalidInput
 
@@ -47,20 +47,7 @@ def layer_weights(data: PruningData, weights: LayerWeights) -> tuple[list[FloatA
         raise InvalidInput(
             f'weights must be "nodes", "depth" or one array per tree, not {weights!r}'
         )
-    if not isinstance(weights, Sequence | np.ndarray):
-        raise InvalidInput(f"weights must be a name or one array per tree, not {weights!r}")
-    if len(weights) != data.n_trees:
-        raise InvalidInput(
-            f"weights must hold one array for each of the {data.n_trees} trees, got {len(weights)}"
-        )
-    arrays = [finite_floats(f"weights[{i}]", given) for i, given in enumerate(weights)]
-    for i, (array, depth) in enumerate(zip(arrays, data.depths, strict=True)):
-        if array.shape != (depth,):
-            raise InvalidInput(
-                f"weights[{i}] must have shape ({depth},), one a layer, got {array.shape}"
-            )
-        if np.any(array < 0.0):
-            raise InvalidInput(f"weights[{i}] must not be negative; found {array.min():g}")
+    arrays = _checked_arrays(weights, data.depths, "layer")
     return arrays, float(sum(array.sum() for array in arrays))
 
 
@@ -131,18 +118,24 @@ def node_weights(data: PruningData, weights: NodeWeights) -> FloatArray:
         raise InvalidInput(
             f'weights must be "nodes", "leaves" or one array per tree, not {weights!r}'
         )
-    if not isinstance(weights, Sequence | np.ndarray):
-        raise InvalidInput(f"weights must be a name or one array per tree, not {weights!r}")
-    if len(weights) != data.n_trees:
+    arrays = _checked_arrays(weights, np.diff(data.node_start), "node")
+    return np.where(root, 0.0, np.concatenate(arrays))
+
+
+def _checked_arrays(given: Sequence[npt.ArrayLike], sizes: IntArray, part: str) -> list[FloatArray]:
+    """Return one array of weights a tree, with one for each of its layers or nodes."""
+    if not isinstance(given, Sequence | np.ndarray):
+        raise InvalidInput(f"weights must be a name or one array per tree, not {given!r}")
+    if len(given) != len(sizes):
         raise InvalidInput(
-            f"weights must hold one array for each of the {data.n_trees} trees, got {len(weights)}"
+            f"weights must hold one array for each of the {len(sizes)} trees, got {len(given)}"
         )
-    arrays = [finite_floats(f"weights[{i}]", given) for i, given in enumerate(weights)]
-    for i, (array, nodes) in enumerate(zip(arrays, np.diff(data.node_start), strict=True)):
-        if array.shape != (nodes,):
+    arrays = [finite_floats(f"weights[{i}]", one) for i, one in enumerate(given)]
+    for i, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
+        if array.shape != (size,):
             raise InvalidInput(
-                f"weights[{i}] must have shape ({nodes},), one a node, got {array.shape}"
+                f"weights[{i}] must have shape ({size},), one a {part}, got {array.shape}"
             )
         if np.any(array < 0.0):
             raise InvalidInput(f"weights[{i}] must not be negative; found {array.min():g}")
-    return np.where(root, 0.0, np.concatenate(arrays))
+    return arrays

@@ -18,7 +18,7 @@ from solvers._choices.columns import (
     spreads,
 )
 from solvers._choices.opening import Opening, compile_opening
-from solvers._coefficients.exact import CoefficientBranchAndBound
+from solvers._coefficients.branch_and_bound import CoefficientBranchAndBound
 from solvers._core.base import Answer, Control, Solver
 from solvers._core.options import BranchAndBoundOptions
 from solvers._core.result import BoundSource, Termination

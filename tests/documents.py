@@ -105,7 +105,10 @@ def anchors(path: Path) -> set[str]:
 
 
 def command_lines(document: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield place and words of every command of the shell, in blocks and in the text."""
+    """Yield place and words of every command of the shell, in blocks and in the text.
+
+    The place of one in a block has a line; in the text arguments may be left out.
+    """
     for snippet in snippets(document):
         if snippet.language == "sh":
             for line in snippet.text.replace("\\\n", " ").splitlines():

@@ -12,8 +12,8 @@ import pytest
 from formulations import CoefficientFormulation, JointPruning, Polishing, PruningData, Regression
 from formulations.rewritings.perspective import UnitFree
 from solvers import Guarantee, InvalidOption, Termination, solve
-from solvers._coefficients.perspective import Part, plain_depth
-from solvers._coefficients.splitting import Splitter
+from solvers._coefficients.relaxing.perspective import Part, plain_depth
+from solvers._coefficients.relaxing.splitting import Splitter
 
 # What recomputing a value may change, relative to the target's mean square.
 ROUNDING = 1e-9

@@ -26,7 +26,7 @@ from formulations.rewritings.perspective import UnitFree
 from formulations.rewritings.ranges import Ranges
 from formulations.rewritings.semicontinuous import SemicontinuousForm
 from solvers import BoundSource, InvalidOption, UnsupportedProblem
-from solvers._coefficients.alternation import relax
+from solvers._coefficients.relaxing.alternation import relax
 from solvers._core.base import Control
 from solvers._engines.pyomo import Limits
 from solvers._engines.pyomo_coefficients import Cuts, solve_outer, tighten

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import io
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import documents
 import numpy as np
 import pytest
 import test_conformance as conformance
+import test_formulation as formulas
 import typer
 from conftest import SUBTREES, TINY
 from documents import DOCUMENTS, SOURCE, Snippet
@@ -25,6 +28,8 @@ from sklearn.ensemble import RandomForestRegressor
 import forestprune as fp
 import formulations
 import solvers
+from forestprune import LayerPruning
+from solvers._core import compiling
 from solvers._core.registry import make_solver, solver_class, solver_names
 from studies.catalogue import find_study
 from studies.cli import app
@@ -85,7 +90,13 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
             package, _, stem = name.rpartition(".")
             delattr(sys.modules[package], stem)
+            # What numba keeps of it would keep its formulation among those that can be saved.
+            vars(module).clear()
     solver_class.cache_clear()
+    compiling._done -= {kind for kind in compiling._done if kind[1].__module__ not in sys.modules}
+    gc.collect()
+    added = formulations.ChoiceFormulation.__subclasses__()
+    assert {kind.__module__ for kind in added} <= set(sys.modules)
 
 
 def run(document: str, folder: Path) -> dict[str, Any]:
@@ -176,7 +187,19 @@ def test_the_formulation_of_the_guide_conforms(
     space = run("docs/add-a-formulation.md", packages)
     kind = type(space["problem"])
     for make in {**TINY, **SUBTREES}.values():
-        problem = kind(make().data, make().alpha)
+        data = make().data
+        problem = kind(data, make().alpha)
+        every = list(product(*(range(int(full) + 1) for full in problem.full())))
+        layers = LayerPruning(data, 0.0, "depth")
+        nodes = np.diff(data.node_start) - 1
+        for choice in np.array(every)[:50]:
+            cost = problem.alpha * (choice @ nodes) / max(nodes.sum(), 1)
+            expected = layers.objective(choice * data.depths) + cost
+            assert problem.objective(choice) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+        best = min(problem.objective(np.array(choice)) for choice in every)
+        for point in np.random.default_rng(0).uniform(-0.2, 1.2, size=(5, data.n_trees)):
+            assert problem.linear_bound(point) <= best + problem.tolerance
+        formulas.test_canonical_forms_have_the_same_value_at_any_point(problem)
         for label in ("cbcd", "relaxation", "iht", "branch_and_bound"):
             conformance.test_answers_stand_up_to_brute_force(problem, label)
 
@@ -198,28 +221,37 @@ def keep_out_of_the_cache(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_command_line_is_one_that_exists(document: str) -> None:
-    group: Any = typer.main.get_command(app)
-    extras = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+    declared = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = set(declared["project"]["optional-dependencies"])
     for place, words in documents.command_lines(document):
         for named in re.findall(r"\.\[([\w,-]+)\]", " ".join(words)):
-            assert set(named.split(",")) <= set(extras["optional-dependencies"]), place
-        if Path(words[0]).name != "forestprune":
-            continue
-        with group.make_context("forestprune", words[1:2]) as above:
-            assert words[1] in group.commands or words[1].startswith("-"), place
-            if words[1] not in group.commands:
-                continue
-            command = group.commands[words[1]]
-            # Options, values and arguments are read as in a real call; nothing is run.
-            given = command.make_context(words[1], words[2:], parent=above).params
-        for label in (
-            [given["solver"]]
-            if isinstance(given.get("solver"), str)
-            else (given.get("solver") or [])
-        ):
-            make_solver(label)
-        if words[1] == "study" and given["name"] is not None:
-            assert given["size"] in find_study(given["name"]).sizes, place
+            assert set(named.split(",")) <= extras, place
+        if Path(words[0]).name == "forestprune":
+            check_command(words[1:], whole=place != document)
+
+
+def check_command(words: list[str], whole: bool = True) -> None:
+    """Read options, values and arguments as a real call does, and run nothing.
+
+    Where the command need not be ``whole`` an argument may be missing.
+    """
+    group: Any = typer.main.get_command(app)
+    above = group.make_context("forestprune", words[:1])
+    if words[0] not in group.commands:
+        assert words[0] == "--version", words
+        return
+    try:
+        read = group.commands[words[0]].make_context(words[0], words[1:], parent=above)
+    except Exception as error:
+        if whole or type(error).__name__ != "MissingParameter":
+            raise
+        return
+    given = read.params
+    labels = given.get("solver") or []
+    for label in [labels] if isinstance(labels, str) else labels:
+        make_solver(label)
+    if words[0] == "study" and given["name"] is not None:
+        assert given["size"] in find_study(given["name"]).sizes, words
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -245,5 +277,16 @@ def test_what_is_checked_can_be_found_wrong(tmp_path: Path) -> None:
     space: dict[str, Any] = {}
     with pytest.raises(ZeroDivisionError):
         executed(Snippet("x.md", 7, "python", "1 / 0\n"), tmp_path, space)
+    for words in (
+        ["prune", "DATA", "--no-such-option"],
+        ["prune"],
+        ["prune", "DATA", "--shape", "sphere"],
+        ["solve", "DATA", "--solver", "no_such_solver"],
+        ["study", "no_such_study"],
+        ["no_such_command"],
+    ):
+        with pytest.raises(Exception, match=r"[Nn]o such|unknown|[Mm]issing|sphere|no_such"):
+            check_command(words)
+    check_command(["prune", "--shape", "depth"], whole=False)
     assert masked("gap 0.12 %") == masked("gap 3e-05 %")
     assert masked("gap 0.12 %") != masked("bound 0.12 %")

@@ -96,3 +96,13 @@ def test_what_cannot_be_read_is_told() -> None:
     for half in ({"X": X}, {"y": y}):
         with pytest.raises(fp.InvalidInput, match="both X and y"):
             fp.pruning_data(model, **half)
+
+
+def test_without_rows_it_is_pruned_on_what_it_remembers() -> None:
+    model, X, y = forest(2)
+    here = fp.prune(model, alpha=0.1)
+    data = fp.pruning_data(model)
+    result = fp.solve(fp.LayerPruning(data, alpha=0.1 * data.y_variance))
+    assert here.result.objective == result.objective
+    with pytest.raises(fp.InvalidInput, match="both X and y"):
+        fp.prune(model, X)

@@ -20,7 +20,7 @@ from formulations.rewritings.perspective import UnitFree
 from solvers import InvalidOption, UnsupportedProblem
 from solvers._choices.descent import Descent
 from solvers._coefficients import listing
-from solvers._coefficients.alternation import relax
+from solvers._coefficients.relaxing.alternation import relax
 from solvers._core.base import Control
 from studies import datasets
 

@@ -32,6 +32,21 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 _TAKEN = ("sample_weight", "validation_data", "warm_start")
 
 
+def require_no_list(estimator: Any) -> None:
+    """Refuse a list of estimators, which `clone` takes.
+
+    Raises
+    ------
+    InvalidInput
+        When it is one.
+    """
+    if isinstance(estimator, list | tuple):
+        raise InvalidInput(
+            "estimator must be an ensemble of one of the libraries, not a "
+            f"{type(estimator).__name__}: a list of trees goes into prune"
+        )
+
+
 class BasePruner(KeptTrees, BaseEstimator):  # type: ignore[misc]
     """An ensemble that is fitted, then pruned."""
 
@@ -195,6 +210,7 @@ class BasePruner(KeptTrees, BaseEstimator):  # type: ignore[misc]
 
     def _unfitted(self) -> Any:
         """Return a clone of the estimator, its random state drawn from ours."""
+        require_no_list(self.estimator)
         estimator = self._default() if self.estimator is None else clone(self.estimator)
         self._require_kind(estimator)
         find_reader(estimator)  # what cannot be pruned is refused before it is fitted

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.metrics import check_scoring
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from forestprune.estimators.base import BasePruner
+from forestprune.estimators.base import BasePruner, require_no_list
 from forestprune.estimators.classifier import ForestPrunerClassifier
-from forestprune.estimators.folds import checked_splitter, fold_errors
+from forestprune.estimators.folds import checked_scorer, checked_splitter, fold_errors
 from forestprune.estimators.kept import KeptTrees
 from forestprune.estimators.path import checked_alphas
 from forestprune.estimators.picture import plot_errors
@@ -145,7 +144,7 @@ class ForestPrunerCV(KeptTrees, BaseEstimator):  # type: ignore[misc]
         alphas = checked_alphas(self.alphas)
         pruner = self._checked_pruner()
         options = {"time_limit": None} | pruner._options()
-        scorer = None if self.scoring is None else check_scoring(pruner, self.scoring)
+        scorer = checked_scorer(pruner, self.scoring)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         weight: FloatArray | None = None
         if sample_weight is not None:
@@ -155,6 +154,8 @@ class ForestPrunerCV(KeptTrees, BaseEstimator):  # type: ignore[misc]
         classifies = isinstance(pruner, ForestPrunerClassifier)
         splitter = checked_splitter(self.cv, y, classifies, self.random_state)
         splits = list(splitter.split(X, y, groups))
+        if not splits:
+            raise InvalidInput("cv must give at least one split, got none")
         if rule == "one_standard_error" and len(splits) == 1 and scorer is not None:
             raise InvalidInput(
                 'selection="one_standard_error" needs at least two folds, or scoring=None: then '
@@ -216,6 +217,7 @@ class ForestPrunerCV(KeptTrees, BaseEstimator):  # type: ignore[misc]
 
     def _pruner(self) -> BasePruner:
         """Return an unfitted pruner."""
+        require_no_list(self.estimator)
         if self.estimator is None:
             pruner: BasePruner = ForestPrunerRegressor()
         elif isinstance(self.estimator, BasePruner):

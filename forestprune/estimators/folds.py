@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.utils import _safe_indexing
 
@@ -69,6 +70,25 @@ def checked_splitter(cv: Any, y: Any, classifies: bool, random_state: Any) -> An
     return check_cv(cv, y, classifier=classifies)
 
 
+def checked_scorer(pruner: BasePruner, scoring: Any) -> Scorer | None:
+    """Return the scorer that ``scoring`` of `ForestPrunerCV` asks for, None for none.
+
+    Raises
+    ------
+    ValueError
+        When it is not one scorer, or one that scikit-learn does not know.
+    """
+    if scoring is None:
+        return None
+    if not isinstance(scoring, str) and not callable(scoring):
+        raise InvalidInput(
+            f"scoring must be one scorer, its name or None, not {scoring!r}: α is chosen by one "
+            "error"
+        )
+    scorer: Scorer = check_scoring(pruner, scoring)
+    return scorer
+
+
 def fold_errors(
     pruner: BasePruner,
     X: Any,
@@ -112,7 +132,10 @@ def fold_errors(
         if isinstance(model, PrunedEnsemble):
             kept = clone(pruner)._adopt(fitted, model, seen)
         weights = {} if share is None else {"sample_weight": share}
-        return -float(scorer(kept, unseen, response, **weights)), np.nan
+        score = float(scorer(kept, unseen, response, **weights))
+        if np.isnan(score):
+            raise InvalidInput("scoring must give a number on the validation rows of every fold")
+        return -score, np.nan
 
     error, spread = np.array([measured(one) for one in path.pruned]).T
     nodes = np.array([one.n_nodes for one in path.pruned])

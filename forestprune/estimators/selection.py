@@ -21,7 +21,7 @@ def checked_selection(given: Any) -> tuple[str, float]:
     InvalidInput
         When it is not one of the rules of `ForestPrunerCV`.
     """
-    if given in ("best", "one_standard_error"):
+    if isinstance(given, str) and given in ("best", "one_standard_error"):
         return given, 0.0
     if isinstance(given, tuple | list) and len(given) == 2:
         rule, number = given

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from forestprune.estimators.folds import FoldErrors
 from forestprune.estimators.path import PrunedPath
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def path_table(path: PrunedPath, folds: list[FoldErrors]) -> pd.DataFrame:
     """Return the table of the path, as far as every fold has come."""
-    import pandas as pd  # takes longer to import than all of the package
-
     reached = min(len(fold.error) for fold in folds)
     if reached < path.asked:
         warnings.warn(

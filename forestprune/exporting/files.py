@@ -126,7 +126,9 @@ def _header_text(entries: Arrays) -> str:
 def _json(text: str | bytes) -> dict[str, Any]:
     """Return a header of this format and version."""
     try:
-        header = json.loads(text, parse_constant=_no_constant)
+        header = json.loads(
+            text, parse_constant=_no_constant, object_pairs_hook=_without_duplicates
+        )
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"it is neither an archive of arrays nor JSON: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -147,6 +149,14 @@ def _short(told: object) -> str:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a dictionary of names that occur once: readers differ in which one they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in it")
+    return found
 
 
 def _listed(array: npt.NDArray[Any]) -> dict[str, Any]:

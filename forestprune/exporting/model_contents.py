@@ -68,6 +68,14 @@ def unpack_model(taken: Taken) -> TreeEnsemble:
     taken.require(outputs > 0, "constant must have an output")
     trees = unpack_trees(taken, n_features, outputs)
     scale = taken.floats("scale", (len(trees),))
+    with np.errstate(over="ignore", invalid="ignore"):
+        taken.require(
+            all(
+                np.isfinite(gamma * (tree.value - tree.value[0])).all()
+                for gamma, tree in zip(scale, trees, strict=True)
+            ),
+            "scale is too large for its trees: what they add must be finite",
+        )
     told = taken.inner("link")
     link = Link(told.text("kind"), told.number("factor"))
     about, classes = taken.optional("classes", dict), None
@@ -132,6 +140,12 @@ def _rules(taken: Taken, n_features: int) -> RowRules:
         for j, about in enumerate(stored)
     ]
     missing = told.header.get("missing", 0)
+    if missing is not None:
+        most = float(np.finfo(told.text("dtype")).max)
+        taken.require(
+            abs(told.number("missing")) <= most,
+            f"'missing' in its header must be a number of type {told.text('dtype')}",
+        )
     return RowRules(
         dtype=told.text("dtype"),
         allow_infinite=told.boolean("allow_infinite"),

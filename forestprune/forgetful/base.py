@@ -21,6 +21,7 @@ from formulations.arrays import FloatArray, IntArray, finite_floats, non_negativ
 from formulations.errors import InvalidInput
 
 _LARGEST_SEED = np.iinfo(np.int32).max
+_LARGEST_INTEGER = 2**30
 
 # Growth of memory while nothing changes: the paper's, and everything that arrives.
 _I_RATE = {"paper": 0.3, "program": 0.3, "smoothed": 1.0}
@@ -30,6 +31,7 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and batches of forgetful trees."""
 
     _regression: bool
+    _trees: ForgetfulTrees
     # Evidence that a split needs in the better setting.
     _statistic = 8.0
 
@@ -86,7 +88,9 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
 
     def retained(self, tree: int = 0) -> tuple[FloatArray, npt.NDArray[Any], IntArray]:
         """Return X (held, features), y and weights of the rows that a tree remembers, by age."""
-        X, y, weight = self._model().engine.retained(tree)
+        engine = self._model().engine
+        require_integer("tree", tree, 0, engine.n_trees - 1)
+        X, y, weight = engine.retained(tree)
         return X, self._labelled(y), weight
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -144,6 +148,10 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
             given = getattr(self, name)
             if given is not None or name == "min_impurity_decrease":
                 non_negative_number(name, given)
+        require_flag("check_input", self.check_input)
+        jobs: Any = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, Integral) or jobs == 0):
+            raise InvalidInput(f"n_jobs must be None or an integer other than 0, not {jobs!r}")
 
     def _learn(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, classes: Any = None
@@ -154,7 +162,7 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
             if first:
                 settings = self._settings()
                 threads = effective_n_jobs(1 if self.n_jobs is None else self.n_jobs)
-                seed = check_random_state(self.random_state).randint(_LARGEST_SEED)
+                random_state = check_random_state(self.random_state)
             if self.check_input:
                 with np.errstate(over="ignore"):  # too large for float32 is refused as infinite
                     X, y = validate_data(
@@ -167,9 +175,11 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
                     )
                 rows = X.astype(np.float64, order="C")
             else:
-                if first and np.ndim(X) == 2:
+                if first and np.ndim(X) == 2 and np.shape(X)[1] > 0:
                     self.n_features_in_ = np.shape(X)[1]
                 rows, y = self._plain_rows(X), np.asarray(y)
+                if np.isnan(rows.min(initial=0.0)):
+                    raise InvalidInput("X must not hold NaN: fill in or leave out such rows")
                 if y.shape != (len(rows),) or len(rows) == 0:
                     raise InvalidInput(
                         f"X and y must have the same number of rows, at least 1, not "
@@ -177,16 +187,18 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
                     )
             targets, labels = self._encoded(y, classes)
             if sample_weight is not None:
-                rows, targets = _repeated(rows, targets, sample_weight, self.max_rows)
+                most = settings.max_rows if first else self._trees.settings.max_rows
+                rows, targets = _repeated(rows, targets, sample_weight, most)
         except Exception:
             self.__dict__ = before
             raise
         if first:
             n_classes = 0 if labels is None else len(labels.classes)
+            seed = random_state.randint(_LARGEST_SEED)
             self._trees = ForgetfulTrees(settings, self.n_features_in_, n_classes, threads, seed)
         if labels is not None and labels is not getattr(self, "_labels", None):
-            self._labels = labels
             self._trees.order_classes(labels.numbers)
+            self._labels = labels
         self._trees.learn(rows, targets)
         return self
 
@@ -201,9 +213,12 @@ class ForgetfulEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _plain_rows(self, X: Any) -> FloatArray:
         """Return rows, rounded to float32, without looking at their values."""
-        rows = np.asarray(X, dtype=np.float32).astype(np.float64, order="C")
-        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
-            wanted = getattr(self, "n_features_in_", "features")
+        try:
+            rows = np.asarray(X, dtype=np.float32).astype(np.float64, order="C")
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"X must be a dense array of numbers: {error}") from None
+        wanted = getattr(self, "n_features_in_", "at least 1")
+        if rows.ndim != 2 or rows.shape[1] != wanted:
             raise InvalidInput(f"X must have shape (rows, {wanted}), not {rows.shape}")
         return rows
 
@@ -214,10 +229,19 @@ def require_choice(name: str, given: Any, accepted: tuple[str, ...]) -> None:
         raise InvalidInput(f"{name} must be {' or '.join(map(repr, accepted))}, not {given!r}")
 
 
-def require_integer(name: str, given: Any, least: int) -> None:
-    """Refuse what is not an integer of at least ``least``."""
-    if isinstance(given, bool) or not isinstance(given, Integral) or given < least:
-        raise InvalidInput(f"{name} must be an integer of at least {least}, not {given!r}")
+def require_flag(name: str, given: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(given, bool | np.bool_):
+        raise InvalidInput(f"{name} must be True or False, not {given!r}")
+
+
+def require_integer(name: str, given: Any, least: int, most: int = _LARGEST_INTEGER) -> None:
+    """Refuse what is not an integer from ``least`` to ``most``; kernels count in 32 bits."""
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    if not whole or not least <= given <= most:
+        raise InvalidInput(
+            f"{name} must be an integer of at least {least} and at most {most}, not {given!r}"
+        )
 
 
 def _without_state(estimator: Any) -> Any:

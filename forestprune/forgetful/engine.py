@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Literal
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from forestprune.forgetful.kernels.layout import (
     CALLS,
-    CRITERION,
     ENTROPY,
     GINI,
     HEIGHT,
@@ -30,16 +30,15 @@ from forestprune.forgetful.kernels.learning import (
     sort_rows,
 )
 from forestprune.forgetful.storage import (
+    MOST_WEIGHT,
     TreeArrays,
-    address_table,
-    empty_room,
-    empty_trees,
     entropy_table,
     fill_tree,
     frequencies_of,
-    larger_trees,
     list_nodes,
+    require_sound,
 )
+from forestprune.forgetful.store import LEAST_SLOTS, Store
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.errors import InvalidInput
 
@@ -48,8 +47,7 @@ __all__ = ["Engine", "TreeArrays"]
 Criterion = Literal["gini", "entropy", "squared_error"]
 _CRITERIA = {"gini": GINI, "entropy": ENTROPY, "squared_error": SQUARED_ERROR}
 
-_MOST_WEIGHT = 32767  # twice the weight and a class fit into 16 bits
-_LEAST_SLOTS = 128
+_MOST_TOTAL = 2**31 - 1  # sums of weights are kept in 32 bits
 # Memory is given back when a tree could hold this many times the rows that it holds.
 _FAR_TOO_LARGE = 16
 
@@ -127,7 +125,7 @@ class Engine:
             "threads": threads,
         }
         self._threads = max(1, min(threads, n_trees))
-        self._rules = Rules(
+        rules = Rules(
             whole=np.array(
                 [
                     _CRITERIA[criterion],
@@ -145,11 +143,11 @@ class Engine:
         usable = np.ones((n_trees, n_features), dtype=np.uint8)
         if features is not None:
             usable[:] = features
-        trees = empty_trees(usable, n_classes, _LEAST_SLOTS)
-        trees.state[:, SEED] = seed * 1_000_003 + np.arange(n_trees)
-        self._use(trees)
+        self._store = Store(usable, n_classes, rules, self._threads)
+        self._trees.state[:, SEED] = seed * 1_000_003 + np.arange(n_trees)
         self._pool: ThreadPoolExecutor | None = None
-        self._most = 0  # rows that a tree holds
+        self._pool_of = 0  # the process whose threads they are
+        self._most = 0  # no tree holds more rows
         self._no_weight = np.empty((0, 0), dtype=np.int64)
         self._no_label = np.empty(0, dtype=np.int64)
         self._no_target = np.empty(0, dtype=np.float64)
@@ -194,14 +192,24 @@ class Engine:
             )
         if b == 0:
             return
-        if weight is not None and (weight.view(np.uint64) > _MOST_WEIGHT).any():
-            raise InvalidInput(f"weight must lie between 0 and {_MOST_WEIGHT}")
+        if weight is not None:
+            if (weight.view(np.uint64) > MOST_WEIGHT).any():
+                raise InvalidInput(f"weight must lie between 0 and {MOST_WEIGHT}")
+            most_weight = int(self._trees.total[:, 0].max() + weight.sum(axis=1).max())
+            if most_weight > _MOST_TOTAL:
+                raise InvalidInput(
+                    f"weight must not make the rows of a tree weigh more than {_MOST_TOTAL}, "
+                    f"but sums to {most_weight}"
+                )
         self._make_room(b, weight)
+        before = self._most
+        # If this is interrupted, the next batch finds room for what may be held by then.
+        self._most = before + b
         label: Any = y if self.n_classes else self._no_label
         target: Any = self._no_target if self.n_classes else y
         update = partial(
             learn,
-            self._table,
+            self._store.table,
             X,
             label,
             target,
@@ -210,11 +218,11 @@ class Engine:
             max_height,
         )
         most = update(0, 1) if self._threads == 1 else self._on_threads(X, update)
+        self._most = before if most < 0 else most
         if most == NOT_A_NUMBER:
             raise InvalidInput("X must not hold NaN")
         if most == NO_CLASS:
             raise InvalidInput(f"y must lie between 0 and {self.n_classes - 1}")
-        self._most = most
 
     def frequencies(self, X: FloatArray) -> FloatArray:
         """Return the class frequencies, or means, of the nodes that rows of X (m, F) reach.
@@ -226,7 +234,7 @@ class Engine:
             class the same frequency, or a mean of 0.
         """
         out = np.empty((self.n_trees, X.shape[0], max(self.n_classes, 1)))
-        predict(self._table, X, out)
+        predict(self._store.table, X, out)
         return out
 
     @property
@@ -242,8 +250,7 @@ class Engine:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, those that updates work in included."""
-        arrays = (*self._trees, *self._room, self._sorted, *self._rules)
-        return sum(array.nbytes for array in arrays)
+        return self._store.nbytes
 
     def retained(self, tree: int) -> tuple[FloatArray, IntArray | FloatArray, IntArray]:
         """Return X (held, F), y and weight of what a tree remembers, in order of arrival."""
@@ -261,13 +268,11 @@ class Engine:
         if features is not None:
             self._trees.usable[tree] = features
         self._trees.state[tree, SEED] = seed
-        rebuild(tree, self._table)
+        rebuild(tree, self._store.table)
 
     def add_classes(self, n: int) -> None:
         """Make room for ``n`` more classes, numbered after those there are."""
-        state = self.__getstate__()
-        state["n_classes"] += n
-        self.__setstate__(state)
+        self._become(self.n_classes + n)
 
     def tree(self, t: int) -> TreeArrays:
         """Return a tree as plain arrays."""
@@ -285,70 +290,58 @@ class Engine:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        require_sound(state)
         rows = state["rows"]
         n_trees, n_classes = len(rows), state["n_classes"]
         Engine.__init__(self, n_trees, state["n_features"], n_classes, **state["settings"])
         most = max(len(y) for _, y, _ in rows)
         total = max(int(weight.sum()) for _, _, weight in rows)
         self._most = most
-        self._resize(most)
-        self._extend_table(total)
+        self._store.hold_rows(most)
+        self._store.hold_weight(total)
         trees = self._trees
         trees.usable[:] = state["usable"]
         for t, (X, y, weight) in enumerate(rows):
             for column in (SEED, CALLS, HEIGHT):
                 trees.state[t, column] = state["state"][t, column]
             fill_tree(t, trees, X, y, weight)
-            rebuild(t, self._table)
+            rebuild(t, self._store.table)
+
+    @property
+    def _trees(self) -> Trees:
+        return self._store.trees
+
+    def _become(self, n_classes: int) -> None:
+        """Become an engine with so many classes that remembers the same rows.
+
+        All at once: one that is interrupted half way is the old one.
+        """
+        other = Engine.__new__(Engine)
+        other.__setstate__(self.__getstate__() | {"n_classes": n_classes})
+        self.__dict__ = other.__dict__
 
     def _on_threads(self, X: FloatArray, update: Callable[[int, int], int]) -> int:
         """Update every so many-th tree on each thread; kernels hold no lock of Python."""
-        if self._pool is None:
+        if self._pool is None or self._pool_of != os.getpid():  # a fork has no threads
             self._pool = ThreadPoolExecutor(self._threads - 1)
-        if not sort_rows(self._table, X):
+            self._pool_of = os.getpid()
+        if not sort_rows(self._store.table, X):
             return NOT_A_NUMBER
         others = [
             self._pool.submit(update, thread, self._threads) for thread in range(1, self._threads)
         ]
-        mine = update(0, self._threads)
+        try:
+            mine = update(0, self._threads)
+        finally:
+            wait(others)  # nobody else may touch the trees before, whatever comes
         held = [mine, *(other.result() for other in others)]
         return min(held) if min(held) < 0 else max(held)
 
-    def _use(self, trees: Trees) -> None:
-        """Take over memory for trees, with room to work in, and write its table."""
-        self._trees = trees
-        slots, values = trees.X.shape[2], trees.value.shape[2]
-        self._room = empty_room(self._threads, self.n_features, values, slots)
-        self._sorted = np.empty((self.n_features, slots), dtype=np.int32)
-        self._write_table()
-
-    def _write_table(self) -> None:
-        self._table = address_table(
-            self._trees, self._room, self._rules, self._sorted, self.n_classes
-        )
-
     def _make_room(self, b: int, weight: IntArray | None) -> None:
         """See to it that a batch of ``b`` rows fits; give memory back when far too much is kept."""
-        slots = self._trees.X.shape[2]
         most = self._most + b
-        if most > slots:
-            self._resize(most)
-        elif slots > max(_LEAST_SLOTS, _FAR_TOO_LARGE * most):
-            self.__setstate__(self.__getstate__())  # room for the rows held, and no more
-            self._resize(most)
-        if self._rules.whole[CRITERION] == ENTROPY:
-            extra = b if weight is None else int(weight.sum(axis=1).max())
-            self._extend_table(int(self._trees.total[:, 0].max()) + extra)
-
-    def _resize(self, rows: int) -> None:
-        """Give every tree slots for at least ``rows`` rows."""
-        before = slots = self._trees.X.shape[2]
-        while slots < rows:
-            slots *= 2
-        if slots > before:
-            self._use(larger_trees(self._trees, self.n_classes, slots))
-
-    def _extend_table(self, total: int) -> None:
-        if self._rules.whole[CRITERION] == ENTROPY and total >= len(self._rules.entropy):
-            self._rules = self._rules._replace(entropy=entropy_table(2 * total))
-            self._write_table()
+        if self._store.slots > max(LEAST_SLOTS, _FAR_TOO_LARGE * most):
+            self._become(self.n_classes)  # room for the rows held, and no more
+        self._store.hold_rows(most)
+        extra = b if weight is None else int(weight.sum(axis=1).max())
+        self._store.hold_weight(int(self._trees.total[:, 0].max()) + extra)

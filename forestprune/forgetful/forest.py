@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from forestprune.forgetful.base import ForgetfulEstimator, require_choice, require_integer
+from forestprune.forgetful.base import (
+    ForgetfulEstimator,
+    require_choice,
+    require_flag,
+    require_integer,
+)
 from forestprune.forgetful.features import count_features
 from forestprune.forgetful.kinds import ForgetfulClassifier, ForgetfulRegressor
 from forestprune.forgetful.settings import Settings
-from formulations.errors import InvalidInput
 
 
 class _Forest(ForgetfulEstimator):
@@ -44,9 +47,7 @@ class _Forest(ForgetfulEstimator):
         if self.max_features is not None:
             count_features(self.max_features, 1)
         for name in ("bagging", "replace_stale"):
-            given = getattr(self, name)
-            if not isinstance(given, bool | np.bool_):
-                raise InvalidInput(f"{name} must be True or False, not {given!r}")
+            require_flag(name, getattr(self, name))
 
     def _by_tree(self, values: npt.NDArray[Any]) -> Any:
         return values.copy()

@@ -13,6 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from forestprune.forgetful.base import ForgetfulEstimator
 from forestprune.forgetful.labels import Labels
 from formulations.arrays import FloatArray, IntArray
+from formulations.errors import InvalidInput
+
+# The watch of losses squares squared errors.
+LARGEST_TARGET = 1e70
 
 
 class ForgetfulClassifier(ClassifierMixin, ForgetfulEstimator):  # type: ignore[misc]
@@ -72,7 +76,10 @@ class ForgetfulClassifier(ClassifierMixin, ForgetfulEstimator):  # type: ignore[
 
     def _encoded(self, y: Any, classes: Any) -> tuple[IntArray, Labels]:
         if self.check_input:
-            check_classification_targets(y)
+            try:
+                check_classification_targets(y)
+            except TypeError as error:
+                raise InvalidInput(f"y must hold labels of one type: {error}") from None
             y = column_or_1d(y, warn=True)
         labels: Labels | None = getattr(self, "_labels", None)
         if labels is None:
@@ -103,7 +110,7 @@ class ForgetfulRegressor(RegressorMixin, ForgetfulEstimator):  # type: ignore[mi
         X
             (b, features) rows, finite, b at least 1. Compared as float32.
         y
-            (b,) targets, finite.
+            (b,) targets between ±1e70.
         sample_weight
             (b,) how many times each row counts: whole numbers of at least 0, not all 0.
 
@@ -120,7 +127,13 @@ class ForgetfulRegressor(RegressorMixin, ForgetfulEstimator):  # type: ignore[mi
 
     def _encoded(self, y: Any, classes: Any) -> tuple[FloatArray, None]:
         # A copy: kernels would be compiled anew for arrays that may not be written to.
-        return np.array(column_or_1d(y, warn=True), dtype=np.float64, order="C"), None
+        targets = np.array(column_or_1d(y, warn=True), dtype=np.float64, order="C")
+        if not (np.abs(targets) <= LARGEST_TARGET).all():  # NaN compares as false
+            raise InvalidInput(
+                f"y must hold numbers between ±{LARGEST_TARGET:g}, no NaN, so that their fourth "
+                "powers can be summed"
+            )
+        return targets, None
 
     def _labelled(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return y

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forestprune.forgetful.storage import MOST_CLASSES
 from formulations.arrays import IntArray
 from formulations.errors import InvalidInput
 from formulations.kernels.compiled import kernel
@@ -34,9 +35,16 @@ class Labels:
     """
 
     def __init__(self, classes: npt.NDArray[Any], numbers: IntArray, complete: bool) -> None:
+        if len(classes) > MOST_CLASSES:
+            raise InvalidInput(
+                f"y must have at most {MOST_CLASSES} classes, not {len(classes)}; numbers are "
+                "for a regressor"
+            )
         self.classes, self.numbers, self._complete = classes, numbers, complete
         self.in_order = bool(np.all(numbers == np.arange(len(numbers))))
-        whole = classes.dtype.kind in "iu" and self.in_order
+        whole = (
+            classes.dtype.kind in "iu" and np.can_cast(classes.dtype, np.int64) and self.in_order
+        )
         self._integers = classes.astype(np.int64) if whole else None
 
     @classmethod
@@ -114,6 +122,12 @@ def _require_same_kind(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
     if kind(y) != kind(classes):
         raise InvalidInput(
             f"y must hold {kind(classes)}, as in the batches before, not {kind(y)}: {y[:3]!r}"
+        )
+    both = y.dtype.kind + classes.dtype.kind
+    if both in {"iu", "ui"} and np.result_type(y, classes).kind == "f":
+        raise InvalidInput(
+            f"y must hold labels of a type that goes with {classes.dtype}, that of the batches "
+            f"before, not {y.dtype}: large numbers would be rounded"
         )
 
 

@@ -110,7 +110,8 @@ class RiverClassifier(_River, base.MiniBatchClassifier):
         """Return the most probable label, or None before the first row."""
         if self._names is None:
             return None
-        return self.model.predict(self._row(x))[0].item()
+        label = self.model.predict(self._row(x))[0]
+        return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the probability of each label for each row."""

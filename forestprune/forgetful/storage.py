@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ from forestprune.forgetful.kernels.layout import (
 )
 from forestprune.forgetful.kernels.scores import ENTROPY_UNIT
 from formulations.arrays import FloatArray, IntArray
+from formulations.errors import InvalidInput
+
+MOST_CLASSES = 32767  # a class fits into 16 bits
+MOST_WEIGHT = 32767  # twice the weight and a class fit into 16 bits
 
 
 class TreeArrays(NamedTuple):
@@ -135,6 +139,40 @@ def fill_tree(
         trees.label[t, slots] = y
     if trees.coded.shape[1] > 0:
         trees.coded[t, slots] = 2 * weight + y
+
+
+def require_sound(state: dict[str, Any]) -> None:
+    """Refuse what an engine was said to hold when kernels would read beyond their arrays.
+
+    Raises
+    ------
+    InvalidInput
+        When arrays do not fit together, as in a file that was damaged or forged.
+    """
+    F, n_classes, rows = state["n_features"], state["n_classes"], state["rows"]
+    usable, counters = np.asarray(state["usable"]), np.asarray(state["state"])
+    fits = (
+        F > 0
+        and 0 <= n_classes <= MOST_CLASSES
+        and len(rows) > 0
+        and usable.shape == (len(rows), F)
+        and bool((usable <= 1).all() and usable.any(axis=1).all())
+        and counters.shape == (len(rows), STATE_COLUMNS)
+        and counters.dtype == np.int64
+    )
+    for X, y, weight in rows if fits else ():
+        held = len(y)
+        fits = fits and (
+            X.shape == (held, F)
+            and X.dtype == np.float64
+            and not bool(np.isnan(X).any())
+            and y.shape == weight.shape == (held,)
+            and y.dtype == (np.int64 if n_classes else np.float64)
+            and bool((weight >= 1).all() and (weight <= MOST_WEIGHT).all())
+            and (n_classes == 0 or bool(((y >= 0) & (y < n_classes)).all()))
+        )
+    if not fits:
+        raise InvalidInput("state must be that of a forgetful model, but its arrays do not fit")
 
 
 def larger_trees(old: Trees, n_classes: int, slots: int) -> Trees:

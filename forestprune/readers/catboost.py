@@ -106,6 +106,11 @@ def read_model(model: Any) -> TreeEnsemble:
 
 
 def _link(model: Any) -> Link:
+    if "params" not in dict(model.get_metadata().items()):
+        raise InvalidInput(
+            "model has no parameters that tell its loss, as sums of models have none: prune each "
+            "of them"
+        )
     loss = model.get_all_params().get("loss_function", "custom")
     name = str(loss).split(":")[0]
     if name not in _LINKS:

@@ -210,10 +210,13 @@ def _labels(dump: dict[str, Any], count: int) -> tuple[npt.NDArray[Any] | None, 
     ]
     if len(places) != len(lists):
         raise InvalidInput(
-            "model has categorical columns of a DataFrame of which some never vary: which list "
-            "of labels belongs to which column is not in the model; drop constant columns"
+            "model has categorical columns of a DataFrame of which some are ordered, or never "
+            "vary: which list of labels belongs to which column is not in the model; give ordered "
+            "ones as numbers, and drop constant ones"
         )
     labels: list[npt.NDArray[Any] | None] = [None] * count
     for place, known in zip(places, lists, strict=True):
-        labels[place] = np.array(known)
+        # Of several types they stay what they are: numpy would make texts of all.
+        mixed = len({type(label) for label in known}) > 1
+        labels[place] = np.array(known, dtype=object if mixed else None)
     return tuple(labels)

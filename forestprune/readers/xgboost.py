@@ -34,10 +34,9 @@ _LINKS = {
         "identity",
     ),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "log"),
-    **dict.fromkeys(("binary:logistic", "binary:logitraw", "reg:logistic"), "logistic"),
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), "logistic"),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), "softmax"),
 }
-_BINARY = ("binary:logistic", "binary:logitraw")
 
 _NEARLY = np.float32(1e-6)
 
@@ -115,7 +114,7 @@ def _read(booster: Any, source: str, rounds: int | None, missing: float) -> Tree
         raise InvalidInput("model has no trees")
     scale = frozen(np.ones(end) if drop is None else np.array(drop[:end], dtype=np.float64))
     classes = None
-    if link.kind == "softmax" or objective in _BINARY:
+    if link.kind == "softmax" or objective == "binary:logistic":
         classes = frozen(np.arange(max(outputs, 2)))
     names = tuple(learner["feature_names"])
     ensemble = TreeEnsemble(

@@ -1,4 +1,4 @@
-"""The block rule of problems with free coefficients (mathematics.md §5)."""
+"""The block rule of problems with free coefficients."""
 
 from __future__ import annotations
 

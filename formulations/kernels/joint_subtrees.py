@@ -103,6 +103,17 @@ def take_best_at(
 
 
 @kernel
+def slopes_at(rule: JointSubtreeRule, trees: Trees, i: int, leaf_sum: FloatArray) -> FloatArray:
+    """Return `cut_values` without squares of tree i (nodes,), from the residual's leaf sums."""
+    nodes = trees.node_start[i + 1] - trees.node_start[i]
+    node_sum = np.empty((nodes, leaf_sum.shape[1]))
+    slope = np.empty(nodes)
+    sum_nodes(trees, i, leaf_sum, node_sum)
+    cut_values(rule.fixed, trees, i, node_sum, True, slope)
+    return slope
+
+
+@kernel
 def list_best(
     rule: JointSubtreeRule,
     trees: Trees,
@@ -115,21 +126,16 @@ def list_best(
 
     At most so many, (c, nodes) and (c,), none of them empty; the others are left as they are.
     """
-    outputs = residual.shape[1]
-    nodes = trees.node_start[i + 1] - trees.node_start[i]
-    leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], outputs))
-    node_sum = np.empty((nodes, outputs))
-    slope = np.empty(nodes)
+    leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], residual.shape[1]))
     sum_leaves_without(trees, i, residual, leaf_value, leaf_sum)
-    sum_nodes(trees, i, leaf_sum, node_sum)
-    cut_values(rule.fixed, trees, i, node_sum, True, slope)
+    slope = slopes_at(rule, trees, i, leaf_sum)
     pieces = root_pieces(rule.fixed, trees, i, slope, 1.0)
     length = pieces[:, Q] + rule.ridge / trees.total_weight
     value = np.full(pieces.shape[0], np.inf)
     for k in range(pieces.shape[0]):
         if pieces[k, Q] > rule.short / trees.total_weight:
             value[k] = pieces[k, C] + rule.count_cost - pieces[k, G] ** 2 / length[k]
-    choices = np.empty((most, nodes), dtype=np.int64)
+    choices = np.empty((most, slope.shape[0]), dtype=np.int64)
     values = np.empty(most)
     count = 0
     for k in np.argsort(value):
@@ -212,12 +218,8 @@ def dual_pieces(
     start[0] = 0
     for i in range(trees.codes.shape[0]):
         leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], outputs))
-        nodes = trees.node_start[i + 1] - trees.node_start[i]
-        node_sum = np.empty((nodes, outputs))
-        slope = np.empty(nodes)
         sum_leaves(trees.codes[i], residual, leaf_sum)
-        sum_nodes(trees, i, leaf_sum, node_sum)
-        cut_values(rule.fixed, trees, i, node_sum, True, slope)
+        slope = slopes_at(rule, trees, i, leaf_sum)
         pieces = root_pieces(rule.fixed, trees, i, slope, 1.0)
         start[i + 1] = start[i] + pieces.shape[0]
         if start[i + 1] > found.shape[0]:
@@ -247,12 +249,8 @@ def best_single(
     most, most_gain, most_share = 0.0, 0.0, 0.0
     for i in range(trees.codes.shape[0]):
         leaf_sum = np.empty((trees.leaf_start[i + 1] - trees.leaf_start[i], outputs))
-        nodes = trees.node_start[i + 1] - trees.node_start[i]
-        node_sum = np.empty((nodes, outputs))
-        slope = np.empty(nodes)
         sum_leaves(trees.codes[i], residual, leaf_sum)
-        sum_nodes(trees, i, leaf_sum, node_sum)
-        cut_values(rule.fixed, trees, i, node_sum, True, slope)
+        slope = slopes_at(rule, trees, i, leaf_sum)
         pieces = root_pieces(rule.fixed, trees, i, slope, price)
         for k in range(pieces.shape[0]):
             g, q = pieces[k, G], pieces[k, Q]

@@ -1,4 +1,4 @@
-"""The block rule of layer pruning: choosing a depth (mathematics.md §2)."""
+"""The block rule of layer pruning: choosing a depth."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def relax_layers(
     """Minimise over z_i in prefix weights s_ik = z_ik − z_i,k+1 by pairwise steps.
 
     A step moves weight from the used prefix of largest gradient to the prefix of smallest,
-    as far as lowers the objective most (mathematics.md §3).
+    as far as lowers the objective most.
     """
     begin = rule.prefix_start[i]
     depths = rule.prefix_start[i + 1] - begin

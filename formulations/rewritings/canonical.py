@@ -54,11 +54,6 @@ class CanonicalForm:
         """Number of binaries p."""
         return len(self.cost)
 
-    @property
-    def n_residuals(self) -> int:
-        """Number of rows of A: rows of the data times outputs."""
-        return self.data.n_rows * self.data.n_outputs
-
     def chunks(self, size: int | None = None) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield (A, b) for stretches of ``size`` data rows, of about 64 MB by default."""
         rows, outputs = self.data.target.shape

@@ -11,9 +11,9 @@ import numpy as np
 
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.rewritings.perspective import UnitFree
-from solvers._coefficients.best_subset import SubsetSearch
-from solvers._coefficients.perspective import Bounded, Part, plain_depth
-from solvers._coefficients.splitting import Splitter, pairs_of
+from solvers._coefficients.descending.best_subset import SubsetSearch
+from solvers._coefficients.relaxing.perspective import Bounded, Part, plain_depth
+from solvers._coefficients.relaxing.splitting import Splitter, pairs_of
 from solvers._core.base import Control
 from solvers._core.result import Termination
 

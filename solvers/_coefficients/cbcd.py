@@ -13,9 +13,9 @@ from formulations import (
     Regression,
 )
 from solvers._choices.swaps import CBCDOptions
-from solvers._coefficients.best_subset import SubsetSearch
-from solvers._coefficients.joint_layers import compile_layers, solve_layers
-from solvers._coefficients.joint_subtrees import compile_subtrees, solve_subtrees
+from solvers._coefficients.descending.best_subset import SubsetSearch
+from solvers._coefficients.descending.joint_layers import compile_layers, solve_layers
+from solvers._coefficients.descending.joint_subtrees import compile_subtrees, solve_subtrees
 from solvers._core.base import Answer, Control, Solver
 from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination

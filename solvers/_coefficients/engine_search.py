@@ -12,7 +12,7 @@ from formulations.rewritings.perspective import UnitFree
 from formulations.rewritings.ranges import Ranges
 from formulations.rewritings.semicontinuous import SemicontinuousForm
 from solvers._choices.mip import EngineRun
-from solvers._coefficients.alternation import relax
+from solvers._coefficients.relaxing.alternation import relax
 from solvers._core.base import Answer, Control
 from solvers._core.errors import EngineFailure, UnsupportedProblem
 from solvers._core.result import BoundSource, Termination

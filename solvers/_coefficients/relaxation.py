@@ -8,14 +8,14 @@ from formulations import FreeFormulation, JointSubtreePruning, NormalEquations
 from formulations.rewritings.perspective import UnitFree
 from solvers._coefficients.branching import CoefficientBranching
 from solvers._coefficients.cbcd import solve_linear
-from solvers._coefficients.column_generation import ColumnGeneration
-from solvers._coefficients.exact import (
+from solvers._coefficients.gram_solver import (
     GramSolver,
     first_answer,
     first_incumbent,
     nothing_helps,
 )
 from solvers._coefficients.listing import every_column, unlistable
+from solvers._coefficients.relaxing.column_generation import ColumnGeneration
 from solvers._core.base import Answer, Control
 from solvers._core.errors import InvalidOption
 from solvers._core.result import BoundSource, Termination

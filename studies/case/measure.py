@@ -36,6 +36,9 @@ def measure(request: dict[str, Any], save: Save) -> None:
     with Path(request["path"]).open("rb") as file:
         found: Prepared = pickle.load(file)
     pruned, whole = _pruned(found, cell)
+    if not pruned and whole:
+        save({"status": "failed", "reason": "no tree is left at any α; a smaller one keeps more"})
+        return
     few, cut = _fewer(found, cell, pruned)
     if not few:
         save({"status": "over_limit", "reason": "no model of few trees within the time limit"})

@@ -43,12 +43,13 @@ def notes(run: CaseRun) -> list[str]:
             "no value is missing"
             if not made["missing"]
             else f"{formats.percent(made['missing'])} % of the values are missing, in "
-            f"{formats.plural(made['columns_with_missing'], 'feature')}"
+            f"{formats.plural(made['columns_with_missing'], 'feature')}; trees send them where "
+            "they learned to"
         )
         lines.append(
             f"{i.kind}: {i.rows:,} training rows, {i.held_out:,} for validation and {i.held_out:,} "
-            f"for testing, {formats.plural(made['features'], 'feature')}, {missing}; trees send "
-            "missing values where they learned to. RMSE in units of the response"
+            f"for testing, {formats.plural(made['features'], 'feature')}, {missing}. RMSE in units "
+            "of the response"
             + (", the logarithm of the price." if i.data == "diamonds" and not i.target else ".")
         )
         chosen = (

@@ -96,14 +96,14 @@ def save_session(session: Session, path: Path, source: str, tail: Cells) -> None
     }
     model = np.frombuffer(pickle.dumps(session.model, pickle.HIGHEST_PROTOCOL), dtype=np.uint8)
     waiting = {f"waiting_{name}": array for name, array in session.waiting.arrays().items()}
-    path = path.resolve()  # of a link the file that it leads to is replaced
-    if path.exists() and not path.is_file():
+    place = path.resolve()  # of a link the file that it leads to is replaced
+    if place.exists() and not place.is_file():
         raise InvalidInput(f"cannot save to {str(path)!r}: it is there and is no file")
-    part = path.with_name(f"{path.name}.part")
+    part = place.with_name(f"{place.name}.part")
     try:
         with part.open("wb") as file:
             np.savez(file, session=np.array(json.dumps(plain)), model=model, **waiting)
-        part.replace(path)
+        part.replace(place)
     except OSError as error:
         raise InvalidInput(f"cannot save to {str(path)!r}: {error.strerror or error}") from None
 

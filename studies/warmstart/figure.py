@@ -81,12 +81,20 @@ def _draw_sweeps(panel: Axes, paths: Paths) -> None:
             [int(count).bit_length() - 1 for count in paths.sweeps(start)], minlength=len(classes)
         )
         at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
-        taken = f"{seconds(paths.rows[start]['seconds'])} s for the path"
+        taken = f"{seconds(paths.rows[start]['seconds'])} s"
         panel.bar(at, counts, width, color=_COLOURS[start], label=taken)
-    panel.legend(loc="upper left", frameon=False, fontsize=8, labelcolor=INK)
+    panel.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+        labelcolor=INK,
+        handlelength=1.0,
+    )
     names = [str(low) if low == 1 else f"{low}–{2 * low - 1}" for low in classes]
     panel.set_xticks(np.arange(len(classes)), names)
-    panel.set_xlabel("sweeps at one α", color=INK, fontsize=9)
+    panel.set_xlabel("sweeps at one α (above: the whole path)", color=INK, fontsize=9)
     panel.set_ylabel("number of α", color=INK, fontsize=9)
     panel.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     panel.tick_params(labelsize=8)

@@ -43,11 +43,7 @@ class Size:
 
 _SIZES = {
     "small": Size(
-        ("diamonds", "abalone"),
-        {"forest": (1145, 100, 6), "boosting": (1145, 100, 6)},
-        30,
-        2,
-        60.0,
+        ("diamonds",), {"forest": (1145, 100, 6), "boosting": (1145, 100, 6)}, 30, 2, 60.0
     ),
     "medium": Size(
         ("diamonds", "abalone"),

@@ -8,9 +8,9 @@ from formulations import JointSubtreePruning, SubtreeColumns
 from formulations.arrays import FloatArray, IntArray
 from formulations.kernels.joint_subtrees import list_best
 from formulations.rewritings.perspective import UnitFree
-from solvers._coefficients.alternation import relax
-from solvers._coefficients.best_subset import SubsetSearch
-from solvers._coefficients.descent import CoefficientDescent
+from solvers._coefficients.descending.best_subset import SubsetSearch
+from solvers._coefficients.descending.descent import CoefficientDescent
+from solvers._coefficients.relaxing.alternation import relax
 from solvers._core.base import Answer, Control
 
 # Relative distance between the bound and the relaxation's value on the listed columns at which

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.rewritings.perspective import UnitFree
-from solvers._coefficients.perspective_kernels import Terms, best_price, relax_coefficients
+from solvers._coefficients.relaxing.kernels import Terms, best_price, relax_coefficients
 
 # Sweeps of coordinate descent between two bounds, and at most.
 _SWEEPS = 25

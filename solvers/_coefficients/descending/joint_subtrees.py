@@ -9,9 +9,9 @@ from formulations.arrays import FloatArray, IntArray
 from formulations.kernels.joint_subtrees import list_best
 from solvers._choices.descent import Descent, compile_descent
 from solvers._choices.swaps import CBCDOptions, descend_and_search
-from solvers._coefficients.best_subset import SubsetSearch
-from solvers._coefficients.descent import CoefficientDescent, compile_coefficient_descent
-from solvers._coefficients.joint_layers import compile_layers, solve_layers
+from solvers._coefficients.descending.best_subset import SubsetSearch
+from solvers._coefficients.descending.descent import CoefficientDescent, compile_coefficient_descent
+from solvers._coefficients.descending.joint_layers import compile_layers, solve_layers
 from solvers._core.base import Answer, Control
 from solvers._core.compiling import compile_by
 from solvers._core.result import Termination

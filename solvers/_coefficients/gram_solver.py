@@ -1,18 +1,16 @@
-"""`branch_and_bound` where coefficients are free."""
+"""What solvers on the Gram matrix of all columns share, and the incumbent they start from."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from formulations import FreeFormulation, NormalEquations
 from formulations.arrays import FloatArray
-from formulations.rewritings.perspective import UnitFree
 from solvers._choices.swaps import CBCDOptions
-from solvers._coefficients.branching import CoefficientBranching, compile_branching
-from solvers._coefficients.cbcd import CoefficientCBCD, solve_linear
+from solvers._coefficients.branching import compile_branching
+from solvers._coefficients.cbcd import CoefficientCBCD
 from solvers._coefficients.listing import (
     compile_listing,
     count_columns,
@@ -21,9 +19,6 @@ from solvers._coefficients.listing import (
 )
 from solvers._core.base import Answer, Control, Solver
 from solvers._core.result import BoundSource, Termination
-
-if TYPE_CHECKING:
-    from solvers._core.options import BranchAndBoundOptions
 
 # Of the time that is left, this part may go to looking for the first incumbent.
 _FIRST = 0.3
@@ -55,42 +50,6 @@ class GramSolver(Solver[FreeFormulation]):
     def build(self, problem: FreeFormulation) -> NormalEquations | None:
         """Compute the products of all columns."""
         return every_column(problem)
-
-
-class CoefficientBranchAndBound(GramSolver):
-    """Best-first search on the columns, with perspective bounds from a split Gram matrix.
-
-    The incumbent is that of coordinate descent with local search, and of rounding and descent
-    at the nodes. ``presolve=False`` leaves the Gram matrix whole but for the ridge.
-    """
-
-    summary = "exact: best-first branch and bound on own relaxations"
-    method = "exact"
-    proof = "exhaustion, by perspective bounds at the nodes"
-    options: BranchAndBoundOptions
-
-    def run(self, problem: FreeFormulation, model: NormalEquations, control: Control) -> Answer:
-        """Find an incumbent, bound the root, drop what cannot be better, search."""
-        if problem.convex:
-            return solve_linear(model)
-        first, b = first_incumbent(model, control)
-        form = UnitFree.of(model)
-        if form is None:
-            return nothing_helps(model, first)
-        search = CoefficientBranching(form, b, control, self.options.presolve)
-        left = len(search.open().others)
-        termination = search.run(self.options.node_limit)
-        choice, beta = model.solution(search.best)
-        return Answer(
-            termination,
-            choice=choice,
-            beta=beta,
-            local=first.local and search.objective >= model.value(b),
-            relaxed=model.point(search.best),
-            bound=search.bound,
-            bound_source=BoundSource.EXHAUSTION,
-            extra={"nodes": search.nodes, "columns": left, "splits": search.splits},
-        )
 
 
 def first_incumbent(model: NormalEquations, control: Control) -> tuple[Answer, FloatArray]:

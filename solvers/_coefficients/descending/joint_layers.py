@@ -8,8 +8,8 @@ from formulations import JointPruning, LayerPruning, Regression
 from formulations.arrays import FloatArray, IntArray
 from solvers._choices.descent import Descent, compile_descent
 from solvers._choices.swaps import CBCDOptions, descend_and_search
-from solvers._coefficients.best_subset import SubsetSearch
-from solvers._coefficients.descent import (
+from solvers._coefficients.descending.best_subset import SubsetSearch
+from solvers._coefficients.descending.descent import (
     CoefficientDescent,
     column_gains,
     compile_coefficient_descent,

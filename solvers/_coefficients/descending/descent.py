@@ -8,7 +8,7 @@ from formulations import CoefficientFormulation, JointSubtreePruning
 from formulations.arrays import BoolArray, FloatArray, IntArray
 from formulations.kernels.coefficients import column_products
 from solvers._choices.descent import Descent
-from solvers._coefficients.support import SupportGram
+from solvers._coefficients.descending.support import SupportGram
 from solvers._core.base import Control
 from solvers._core.compiling import compile_by
 

@@ -1,0 +1,1 @@
+"""The perspective relaxation of problems with free coefficients: points and bounds."""
