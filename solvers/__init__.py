@@ -1,5 +1,6 @@
 """Solvers by name: each public file of this package is one."""
 
+from solvers._core.base import Answer, Control, Solver
 from solvers._core.errors import (
     EngineFailure,
     InvalidOption,
@@ -25,7 +26,9 @@ from solvers._engines.process import peak_bytes
 from solvers._exporting.export import Exported, export_problem
 
 __all__ = [
+    "Answer",
     "BoundSource",
+    "Control",
     "EngineFailure",
     "Exported",
     "Guarantee",
@@ -33,6 +36,7 @@ __all__ = [
     "MissingEngine",
     "Path",
     "Result",
+    "Solver",
     "SolverError",
     "Termination",
     "TraceEntry",

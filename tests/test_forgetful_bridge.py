@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_told() -> None:
 
 
 def test_without_rows_it_is_pruned_on_what_it_remembers() -> None:
-    model, X, y = forest(2)
+    model, X, _ = forest(2)
     here = fp.prune(model, alpha=0.1)
     data = fp.pruning_data(model)
     result = fp.solve(fp.LayerPruning(data, alpha=0.1 * data.y_variance))
