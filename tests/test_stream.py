@@ -166,7 +166,10 @@ def test_a_regression_is_scored_by_what_it_explains(path: Path) -> None:
     code, _, error = run(str(path), "--target", "class", "--regression")
     assert code == 2
     assert error.count("\n") == 1
-    assert "target 'class' must be a finite number for a regression, between ±1e+70; data row 1" in error
+    assert (
+        "target 'class' must be a finite number for a regression, between ±1e+70; data row 1"
+        in error
+    )
 
 
 def scores_of(out: str) -> list[str]:
