@@ -17,7 +17,8 @@ class CBCD(Solver[ChoiceFormulation]):
     A swap removes a random kept tree, makes a removed one whole and descends again; it is
     taken back unless the objective fell. After a failure the next removed tree in order is
     tried. The search ends early when the gap asked for is proven. The bound costs one pass
-    over the rows at the final choice.
+    over the rows at the final choice. ``Result.extra["sweeps"]`` counts the sweeps over all
+    trees, those of the search included.
     """
 
     for_coefficients = CoefficientCBCD

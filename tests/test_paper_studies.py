@@ -341,6 +341,10 @@ def test_published_errors_are_shown_as_those_of_another_data_set(
     assert [entries[-1] for entries in published.rows] == ["0", "+12", "+41"]
     report = CASE.report(run)
     assert set(report.figures) == {"choice", "trees-tiny"}
+    models = row["models"]
+    better = min(models[key]["test_rmse"] for key in ("one", "cart", "cart_nodes"))
+    said = "a single tree of that size is the better one" in report.conclusion
+    assert said == (better < models["few"]["test_rmse"])
     assert "12 % of the values are missing, in 1 feature" in report.notes[0].replace("13 %", "12 %")
 
 

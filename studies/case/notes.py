@@ -29,6 +29,9 @@ def conclusion(run: CaseRun) -> str:
                 f"as many nodes: {above['cart_nodes']} %, the best single one of the forest: "
                 f"{above['one']} %."
             )
+            single = min(models[key]["test_rmse"] for key in ("one", "cart", "cart_nodes"))
+            if single < few["test_rmse"]:
+                said.append("There a single tree of that size is the better one to read.")
     return " ".join(said)
 
 

@@ -90,8 +90,8 @@ def solve_along(problem: FirstProblem, cell: Cell) -> list[Solved]:
     """Solve a problem along a path of α, and polish as the method says.
 
     All methods of the same weights follow the α of Problem (1), from where its empty model is
-    proven optimal, so that points can be compared one by one. The time limit is for all of it; what it does not
-    reach is left out.
+    proven optimal, so that points can be compared one by one. The time limit is for all of it;
+    what it does not reach is left out.
     """
     path = solve_path(
         problem,

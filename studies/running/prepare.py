@@ -104,9 +104,7 @@ def parts_of(instance: Instance) -> tuple[dict[str, Part], list[str]]:
     places = np.split(order, np.cumsum(list(sizes.values())))
     X, y = np.asarray(data.X), np.asarray(data.y, dtype=np.float64)
     parts = {
-        name: (X[place], y[place])
-        for name, place in zip(sizes, places, strict=False)
-        if len(place)
+        name: (X[place], y[place]) for name, place in zip(sizes, places, strict=False) if len(place)
     }
     return parts, [str(column) for column in data.X.columns]
 
