@@ -92,9 +92,9 @@ def _draw_sweeps(panel: Axes, paths: Paths) -> None:
         labelcolor=INK,
         handlelength=1.0,
     )
-    names = [str(low) if low == 1 else f"{low}–{2 * low - 1}" for low in classes]
+    names = [f"≥ {low}" if low > 1 else "1" for low in classes]
     panel.set_xticks(np.arange(len(classes)), names)
-    panel.set_xlabel("sweeps at one α (above: the whole path)", color=INK, fontsize=9)
+    panel.set_xlabel("sweeps at one α (above: time of the path)", color=INK, fontsize=9)
     panel.set_ylabel("number of α", color=INK, fontsize=9)
     panel.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     panel.tick_params(labelsize=8)
