@@ -257,4 +257,6 @@ def _proven(result: Result) -> str:
     proven = f"proven within {result.gap:.3%} of the optimum"
     if np.isinf(result.gap):
         proven = "without a proven bound"
+    elif result.gap >= 1.0:
+        proven = "without a bound of use"
     return f"{result.objective:.6g}, {proven} ({result.solver}: {result.guarantee})"

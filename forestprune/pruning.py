@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from forestprune.recipe import Recipe, check_size
 from formulations import InvalidInput, PruningData
 from formulations.arrays import FloatArray
 from formulations.weights import LayerWeights, NodeWeights
+from solvers import InvalidOption, make_solver, solve
 
 
 def pruning_data(
@@ -149,6 +152,7 @@ def prune(
     """
     recipe = Recipe(shape, weights, solver, polish, alpha2, n_trees, joint, polish_solver)
     check_size(alpha, max_nodes)
+    _check_spelling(solver, solve_options)
     if max_nodes is not None and "warm_start" in solve_options:
         raise InvalidInput("warm_start is for one alpha; with max_nodes there are many")
     if validation_data is not None:
@@ -176,6 +180,19 @@ def prune(
             told = f"the smallest tree that can be left has {smallest_tree(data)} nodes"
         warnings.warn(f"no tree survives {reason}; {told}", stacklevel=2)
     return pruned if max_nodes is None else replace(pruned, max_nodes=int(max_nodes))
+
+
+def _check_spelling(solver: str, options: dict[str, Any]) -> None:
+    """Refuse what is neither for `solve` nor for the solver, but nearly an argument of `prune`.
+
+    The solver refuses other names.
+    """
+    known = {*inspect.signature(solve).parameters}
+    known |= {item.name for item in fields(make_solver(solver)[1].options)}
+    for name in options:
+        near = get_close_matches(name, inspect.signature(prune).parameters, 1)
+        if name not in known and near:
+            raise InvalidOption(f"prune has no argument {name!r}; did you mean {near[0]!r}?")
 
 
 def _rows(model: Any, X: Any, y: Any) -> tuple[Any, Any]:

@@ -56,8 +56,13 @@ def plot_trees(
     Raises
     ------
     InvalidInput
-        When ``trees`` is neither a number of at least 1 nor numbers of kept trees.
+        When ``trees`` is neither a number of at least 1 nor numbers of kept trees, or it is not
+        a pruned ensemble that is given.
     """
+    if not isinstance(pruned, PrunedEnsemble):
+        raise InvalidInput(
+            f"pruned must be what prune returned, not {type(pruned).__name__}: prune the model first"
+        )
     wording = Wording(pruned.model, digits, minus="−", at_most="≤", longest=_LONGEST_NAME)
     shown = _shown(pruned, trees)
     numbers = tree_numbers(pruned)

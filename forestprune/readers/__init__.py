@@ -142,6 +142,8 @@ def find_reader(model: Any) -> Callable[[Any], TreeEnsemble]:
         if name in _READERS:
             return _READERS[name]
     what = f"{type(model).__name__} is not supported"
+    if hasattr(model, "pruned_"):
+        what += ": give its estimator_, the ensemble that it pruned"
     if isinstance(model, type):
         what = f"the class {model.__name__} itself was given"
     raise InvalidInput(f"model must be a fitted {SUPPORTED}; {what}")
