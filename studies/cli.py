@@ -60,7 +60,8 @@ class OneLineErrors(TyperGroup):
             describe = getattr(error, "format_message", None)  # what typer says of bad usage
             if describe is None:
                 raise
-            code = _say(f"error: {describe()}", 2)
+            # typer lets a check of a value speak for itself, after the name of its error.
+            code = _say(f"error: {describe().replace('Value error, ', '', 1)}", 2)
         if standalone_mode:
             sys.exit(code)
         return code

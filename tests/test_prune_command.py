@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 from forestprune import PrunedEnsemble
 from studies.cli import app
 from studies.encoding import Encoding
+from studies.own_data.choosing import _smallest
 
 SMALL = ("--trees", "6", "--depth", "3")
 
@@ -78,6 +79,8 @@ def result(folder: Path) -> Path:
     assert (code, errors) == (0, "")
     assert "192 rows of training, 48 to test on; 5 features of 3 columns; y is a number" in said
     assert "proven" in said
+    assert "about the size-penalised problem on the training rows, not about the error" in said
+    assert re.search(r"On test rows, the mean squared error is .* that of the whole ensemble", said)
     return out
 
 
@@ -359,6 +362,7 @@ def _fitted() -> RandomForestRegressor:
         (make_pipeline(StandardScaler(), RandomForestRegressor()), "(standardscaler)"),
         (RandomForestRegressor(2).fit([[1.0], [2.0]], [0.0, 1.0]), "1 features without names"),
         (RandomForestRegressor(2).fit(pd.DataFrame({"c": [1, 2]}), [0, 1]), "on a column 'c'"),
+        (RandomForestRegressor(2).fit(pd.DataFrame({"c_x": [1, 2]}), [0, 1]), "as encoded"),
         (RandomForestRegressor(2).fit(pd.DataFrame({"colour": [1, 2]}), [0, 1]), "hold numbers"),
         (RandomForestClassifier(2).fit(pd.DataFrame({"a": [1, 2]}), ["u", "v"]), "classes of the"),
     ],
@@ -381,6 +385,8 @@ def test_a_file_that_is_no_model_is_told_in_a_line(folder: Path, tmp_path: Path)
     code, _, errors = run("prune", folder / "numbers.csv", *words)
     assert code == 2
     assert "cannot be loaded" in errors
+    words = ("--target", "y", "--model", folder / "numbers.csv", "--out", tmp_path / "out")
+    assert "is text, not a joblib file" in run("prune", folder / "numbers.csv", *words)[2]
     code, _, errors = run("predict", tmp_path / "m.joblib", folder / "numbers.csv")
     assert code == 2
     assert "cannot be loaded" in errors
@@ -410,11 +416,37 @@ def test_rows_that_do_not_fit_are_not_predicted(
     assert not out.exists()
 
 
+def test_an_error_that_rises_is_told_with_what_to_ask_for(folder: Path, tmp_path: Path) -> None:
+    words = ("prune", folder / "numbers.csv", "--target", "y", *SMALL, "--overwrite")
+    words = (*words, "--polish", "none", "--out", tmp_path / "out")
+    _, said, _ = run(*words, "--max-nodes", "0")
+    found = re.search(r"test rows, the mean squared error is ([\d.]+) % above that of", said)
+    assert found is not None
+    # Without nodes the mean is left, whose error is about the variance of y.
+    shares = re.search(r"R², test rows\W+([\d.]+)[ │]+(-?[\d.]+)", said)
+    assert shares is not None
+    whole, left = (1.0 - float(share) for share in shares.groups())
+    assert float(found[1]) == pytest.approx(100 * (left / whole - 1), rel=0.01)
+    assert "; larger and more accurate: a larger --max-nodes" in said
+    _, said, _ = run(*words, "--alpha", "0")
+    assert "larger and more accurate" not in said
+
+
+def test_one_standard_error_is_that_of_the_difference_where_it_is_smaller() -> None:
+    error, nodes = np.array([3.0, 1.4, 1.0, 1.1]), np.array([0, 3, 9, 5])
+    assert _smallest(error, np.array([1.0, 0.5, 0.0, 0.2]), nodes) == 1
+    assert _smallest(error, np.array([1.0, 0.3, 0.0, 0.2]), nodes) == 3
+    assert _smallest(error, np.full(4, np.nan), nodes) == 2
+
+
 def test_other_words_of_predict_that_do_not_serve(result: Path, folder: Path) -> None:
     later = folder / "later.csv"
     assert "for classes" in run("predict", result, later, "--proba")[2]
     assert "must end in .csv" in run("predict", result, later, "--out", "p.txt")[2]
     assert "does not exist" in run("predict", "none.npz", later)[2]
+    # The folder is looked for before any work: the model is not there either.
+    errors = run("predict", "none.npz", later, "--out", "nodir/p.csv")[2]
+    assert errors == "error: --out: cannot write to 'nodir/p.csv': its folder does not exist\n"
 
 
 def test_parquet_is_a_table_like_any_other(

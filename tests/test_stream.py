@@ -194,8 +194,11 @@ def test_a_run_that_goes_on_ends_like_one_that_was_not_interrupted(
     one, _, _ = load_session(tmp_path / "whole")
     other, _, _ = load_session(tmp_path / "model")
     assert pickle.dumps(one.model) == pickle.dumps(other.model)
+    assert "no new rows" not in out
     code, out, _ = run(str(path), "--resume", saved)
     assert scores_of(out) == scores_of(whole)
+    assert f"no new rows in {str(path)!r}" in out.replace("\n", "")
+    assert "µs" not in out
 
 
 def test_standard_input_goes_on_with_the_rows_after(path: Path, tmp_path: Path) -> None:
@@ -278,8 +281,10 @@ def test_a_saved_model_is_read_only_as_far_as_it_is_one(path: Path, tmp_path: Pa
     with pytest.raises(InvalidInput, match=r"is not one of ours: it asks for \w+\.system"):
         load_session(saved)
     saved.write_bytes(saved.read_bytes()[:500])
-    with pytest.raises(InvalidInput, match="is not a model saved by forestprune stream"):
+    with pytest.raises(InvalidInput, match=r"is not a model saved by forestprune stream$"):
         load_session(saved)
+    with pytest.raises(InvalidInput, match=r"is not a model saved by forestprune stream$"):
+        load_session(path)
     other = tmp_path / "other.csv"
     other.write_text("a,b,class\n1,2,yes\n")
     run(str(path), "--target", "class", "--rows", "100", "--save", str(saved))

@@ -175,7 +175,14 @@ def by_validation(
     error, spread, nodes, trees = (
         table[name].to_numpy() for name in ("error", "standard_error", "nodes", "trees")
     )
-    place = choose(size.rule, size.number, error, spread, fold.full, nodes, trees)
+    place: int | None
+    if size.rule == "one_standard_error":
+        # The error's own spread is mostly that of hard rows, which all models have in common.
+        models = _mixed(paths, kind).pruned[: len(error)]
+        spread = np.fmin(spread[error.argmin()], paired_spread(models, error, validation))
+        place = _smallest(error, spread, nodes)
+    else:
+        place = choose(size.rule, size.number, error, spread, fold.full, nodes, trees)
     if place is None:
         place = int(error.argmin())
         warnings.warn(
@@ -227,6 +234,22 @@ def errors(path: PrunedPath, rows: Rows) -> FoldErrors:
     return FoldErrors(measured(path.source)[0], error, spread, nodes)
 
 
+def paired_spread(models: list[PrunedEnsemble], error: FloatArray, rows: Rows) -> FloatArray:
+    """Return the standard errors (k,) of the differences in error to the best model.
+
+    Parameters
+    ----------
+    models
+        k of them.
+    error
+        (k,) their errors on the rows.
+    """
+    best = row_errors(models[int(error.argmin())], rows.X, rows.y)
+    return np.array(
+        [weighted_mean(row_errors(one, rows.X, rows.y) - best, None)[1] for one in models]
+    )
+
+
 def other_sizes(curve: Curve) -> dict[float, int]:
     """Return the rows of the smallest models whose errors are at most so much above the whole's."""
     error, nodes, trees = (curve.table[name].to_numpy() for name in ("error", "nodes", "trees"))
@@ -236,6 +259,13 @@ def other_sizes(curve: Curve) -> dict[float, int]:
         if place is not None and place not in found.values():
             found[part] = place
     return found
+
+
+def _smallest(error: FloatArray, spread: FloatArray, nodes: IntArray) -> int:
+    """Return the smallest model whose error is above the best one's by at most its spread."""
+    # With a single row there is no spread, and the best is taken.
+    allowed = np.flatnonzero(error - error.min() <= np.nan_to_num(spread))
+    return int(allowed[np.lexsort((error[allowed], nodes[allowed]))[0]])
 
 
 def _tested(path: PrunedPath, place: int, test: Rows) -> Curve:

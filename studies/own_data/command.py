@@ -20,7 +20,7 @@ from studies.own_data.shown import noted, staged, summary
 from studies.own_data.tables import read_table
 from studies.own_data.targets import known_labels
 from studies.own_data.task import Task, make_task
-from studies.own_data.wording import proof_words
+from studies.own_data.wording import cost_words, proof_words
 from studies.reporting.formats import plural
 from studies.running.machine import environment, now
 
@@ -29,6 +29,11 @@ _VERSIONS = ("forestprune", "scikit-learn", "numpy", "scipy", "numba")
 _FITTED_BEFORE = (
     "the model was fitted before; as far as that was on rows of this table, errors of the whole "
     "ensemble here are smaller than on new rows, and a size chosen by validation is too large"
+)
+
+_ABOUT = (
+    "That is about the size-penalised problem on the training rows, not about the error on test "
+    "rows."
 )
 
 
@@ -77,7 +82,9 @@ def prune_table(console: Console, asked: Asked) -> None:
         console.print(f"note: {note}", style="yellow", markup=False, highlight=False)
     console.print(summary(account))
     what = "choice of depths" if chosen.pruned.by_depth else "choice of subtrees"
-    _say(console, proof_words(chosen.pruned.result, what).partition(":")[0] + ".")
+    _say(console, cost_words(account))
+    proof = proof_words(chosen.pruned.result, what).partition(":")[0].rstrip(".")
+    _say(console, f"{proof}. {_ABOUT}")
     _say(console, f"the model is {out / MODEL}, the report {out / REPORT}")
 
 

@@ -50,7 +50,8 @@ def features_of(model: TreeEnsemble, table: pd.DataFrame, target: str | None) ->
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
             raise InvalidInput(
                 f"the {model.source} was fitted on a column {missing[0]!r}{more}, which the data "
-                f"does not have; {close_matches(missing[0], told)}"
+                f"does not have; {close_matches(missing[0], told)}; the table must hold the "
+                "columns that the model was fitted on, as encoded"
             )
         names = [told[name] for name in model.feature_names]
     known = model.rules.categories or (None,) * len(names)

@@ -104,6 +104,8 @@ def load_model(path: Path) -> Any:
             f"model file {str(path)!r} needs the package {error.name}, which is not installed"
         ) from None
     except Exception as error:  # what is loaded may raise anything
+        if _is_text(path):
+            raise InvalidInput(f"model file {str(path)!r} is text, not a joblib file") from None
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise InvalidInput(f"model file {str(path)!r} cannot be loaded ({reason})") from None
     if not isinstance(model, Pipeline):
@@ -116,3 +118,10 @@ def load_model(path: Path) -> Any:
             "and write a table of pipeline[:-1].transform(X)"
         )
     return model.steps[-1][1]
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether a file begins like text, such as a table: without control characters."""
+    with path.open("rb") as file:
+        head = file.read(1024)
+    return bool(head) and min(head) >= ord("\t")

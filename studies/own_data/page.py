@@ -19,7 +19,13 @@ from studies.own_data.pictures import (
     features_picture,
     trees_picture,
 )
-from studies.own_data.wording import choice_words, number_words, proof_words, share_words
+from studies.own_data.wording import (
+    change_words,
+    choice_words,
+    number_words,
+    proof_words,
+    share_words,
+)
 from studies.reporting.formats import plural, seconds
 
 
@@ -81,17 +87,13 @@ def _left(account: Account) -> str:
 
 def _lead(account: Account, full: Scores, left: Scores) -> str:
     pruned = account.pruned
-    ratio = left.error / full.error if full.error > 0.0 else math.nan
-    change = "the same as"
-    if not math.isnan(ratio) and abs(ratio - 1.0) >= 5e-4:
-        change = f"{100.0 * abs(ratio - 1.0):.1f} % {'above' if ratio > 1.0 else 'below'}"
     rows = "test rows, which decided nothing"
     if account.unseen == "training":
         rows = "the rows that it was pruned on"
     return (
         f"Of the {pruned.source_nodes:,} nodes of the {escape(account.kind)}, "
-        f"{share_words(pruned.compactness)} are left. On {rows}, the {account.measure} is {change} "
-        "that of the whole ensemble."
+        f"{share_words(pruned.compactness)} are left. On {rows}, the {account.measure} is "
+        f"{change_words(full.error, left.error)} that of the whole ensemble."
     )
 
 

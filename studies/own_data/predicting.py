@@ -46,6 +46,8 @@ def predict_table(
     """
     if out is not None and not out.name.lower().endswith(_ENDINGS):
         raise InvalidInput(f"--out must end in {' or '.join(_ENDINGS)}, not {out.name!r}")
+    if out is not None and not out.parent.is_dir():
+        raise InvalidInput(f"--out: cannot write to {str(out)!r}: its folder does not exist")
     pruned, columns = read_model(model)
     if probabilities and pruned.classes is None:
         raise InvalidInput("--proba is for classes, but this model predicts a number")

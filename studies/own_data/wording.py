@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from solvers import Result
 from studies.own_data.account import Account
+from studies.own_data.choosing import Size
 from studies.reporting.formats import objective, percent
 
 # A gap that is as good as no bound.
 _NOTHING = 0.995
+# An error that has risen by more than this share is worth a hint.
+_MUCH = 0.1
 
 _SOURCES = {
     "frank_wolfe": "the bound is the least value of a linearisation of the convex relaxation, "
@@ -19,6 +22,42 @@ _SOURCES = {
     "exhaustion": "a search left no better choice out",
     "engine": "the bound is the word of the solver's engine, lowered by its tolerances",
 }
+
+
+def change_words(full: float, left: float) -> str:
+    """Say how the error of what is left compares, to go on with "that of the whole ensemble"."""
+    if full == 0.0:
+        return "the same as" if left == 0.0 else "above"
+    change = left / full - 1.0
+    if abs(change) < 5e-4:
+        return "the same as"
+    return f"{100.0 * abs(change):.1f} % {'above' if change > 0.0 else 'below'}"
+
+
+def cost_words(account: Account) -> str:
+    """Say how the error has changed, and what to ask for where it has risen much."""
+    full, left = (one.error for one in account.scores[account.unseen])
+    rows = "test rows" if account.unseen == "test" else "the rows that it was pruned on"
+    words = (
+        f"On {rows}, the {account.measure} is {change_words(full, left)} that of the whole ensemble"
+    )
+    more = _more_accurate(account.size)
+    if left <= (1.0 + _MUCH) * full or not more:
+        return f"{words}."
+    return f"{words}; larger and more accurate: {more}"
+
+
+def _more_accurate(size: Size) -> str:
+    """Return options for a larger model; none where the most accurate one was asked for."""
+    if size.max_nodes is not None:
+        return "a larger --max-nodes"
+    if size.alpha is not None:
+        return "a smaller --alpha" if size.alpha > 0.0 else ""
+    return {
+        "best": "",
+        "one_standard_error": "--choose best, --within 0.05",
+        "within": "--choose best, a smaller --within",
+    }[size.rule]
 
 
 def choice_words(account: Account) -> str:
@@ -37,8 +76,8 @@ def choice_words(account: Account) -> str:
     rows = f"{account.rows['validation']:,} rows of validation"
     rule = {
         "best": f"the one with the smallest error on {rows}",
-        "one_standard_error": f"the smallest one whose error on {rows} is within one standard "
-        "error of the smallest there",
+        "one_standard_error": f"the smallest one whose error on {rows} is above the smallest "
+        "there by at most one standard error, of that error and of the difference to it",
         "within": f"the smallest one whose error on {rows} is at most "
         f"{100.0 * size.number:.3g} % above that of the whole ensemble",
     }[size.rule]

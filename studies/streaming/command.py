@@ -88,6 +88,9 @@ def stream_file(console: Console, asked: Asked) -> None:
         _save(session, asked, rows)
     if not session.rows:
         raise InvalidInput(f"{rows.name} has no rows")
+    if not session.timed_rows:
+        text = f"no new rows in {rows.name}: these are the scores until now"
+        console.print(text, markup=False, highlight=False)
     console.print(final_table(session))
     if asked.save is not None:
         console.print(f"the model is in {asked.save}", markup=False, highlight=False)

@@ -61,11 +61,12 @@ def _caption(session: Session) -> str:
     if session.left_out:
         parts.append(f"{plural(session.left_out, 'row')} without a value left out")
     parts.append(f"{plural(session.held, 'row')} remembered")
-    done = max(session.timed_rows, 1)
-    parts.append(
-        f"the model took {1e6 * session.predict_seconds / done:,.1f} µs of CPU time a row to "
-        f"predict and {1e6 * session.learn_seconds / done:,.1f} µs to learn"
-    )
+    done = session.timed_rows
+    if done:
+        parts.append(
+            f"the model took {1e6 * session.predict_seconds / done:,.1f} µs of CPU time a row to "
+            f"predict and {1e6 * session.learn_seconds / done:,.1f} µs to learn"
+        )
     return "; ".join(parts)
 
 

@@ -133,10 +133,8 @@ def load_session(path: Path) -> tuple[Session, str, Cells]:
     except InvalidInput:
         raise
     # A file that is not one of ours may fail anywhere between its first byte and its model.
-    except Exception as error:
-        raise InvalidInput(
-            f"{str(path)!r} is not a model saved by forestprune stream: {error}"
-        ) from None
+    except Exception:
+        raise InvalidInput(f"{str(path)!r} is not a model saved by forestprune stream") from None
 
 
 def _restored(plain: dict[str, Any], found: dict[str, Any]) -> Session:
