@@ -13,6 +13,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from forestprune import InvalidInput, PrunedEnsemble, SolverError, prune, read_ensemble
+from solvers import InvalidOption
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +191,12 @@ def test_bad_options(
 ) -> None:
     with pytest.raises((InvalidInput, SolverError), match=message):
         prune(forest, *rows, **options)
+
+
+def test_a_misspelt_argument_is_told_as_one_of_prune() -> None:
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20.0)
+    model = DecisionTreeRegressor(max_depth=2).fit(X, y)
+    with pytest.raises(InvalidOption, match="no argument 'alpa'; did you mean 'alpha'"):
+        prune(model, X, y, alpa=1.0)
+    with pytest.raises(InvalidOption, match="solver 'cbcd' has no option 'swp'"):
+        prune(model, X, y, swp="index")

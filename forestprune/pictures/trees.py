@@ -61,7 +61,8 @@ def plot_trees(
     """
     if not isinstance(pruned, PrunedEnsemble):
         raise InvalidInput(
-            f"pruned must be what prune returned, not {type(pruned).__name__}: prune the model first"
+            f"pruned must be what prune returned, not {type(pruned).__name__}; "
+            "prune the model first"
         )
     wording = Wording(pruned.model, digits, minus="−", at_most="≤", longest=_LONGEST_NAME)
     shown = _shown(pruned, trees)
