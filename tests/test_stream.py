@@ -311,7 +311,10 @@ def test_a_session_survives_its_file_in_the_middle_of_anything(tmp_path: Path) -
 
 def test_an_endless_stream_is_read_line_by_line_and_ctrl_c_keeps_all(tmp_path: Path) -> None:
     saved = tmp_path / "model"
-    command = [sys.executable, "-c", "from studies.cli import app; app()", "stream", "-"]
+    # Where tests run in the background, Ctrl-C is ignored unless it is asked for.
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    program += "from studies.cli import app; app()"
+    command = [sys.executable, "-c", program, "stream", "-"]
     command += ["--target", "class", "--model", "tree", "--batch", "20", "--save", str(saved)]
     pipe = subprocess.PIPE
     command += ["--every", "20"]
@@ -326,8 +329,8 @@ def test_an_endless_stream_is_read_line_by_line_and_ctrl_c_keeps_all(tmp_path: P
             assert "40 rows" in child.stdout.readline()
             time.sleep(0.2)
             child.send_signal(signal.SIGINT)
-            errors = child.stderr.read() if child.stderr is not None else ""
             child.wait(30)
+            errors = child.stderr.read() if child.stderr is not None else ""
         finally:
             child.kill()
     assert child.returncode == 130
