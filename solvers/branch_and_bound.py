@@ -51,13 +51,10 @@ class BranchAndBound(Solver[ChoiceFormulation]):
     def run(self, problem: ChoiceFormulation, model: None, control: Control) -> Answer:
         """Find an incumbent, solve the root, drop what cannot be better, search."""
         opening = Opening.of(problem, control)
-        answer = opening.answer(control)
-        if answer is not None:
-            return answer
-        incumbent = opening.incumbent
-        columns = opening.columns(self.options.presolve)
+        columns = opening.columns(self.options.presolve, control)
         if isinstance(columns, Answer):
             return columns
+        incumbent = opening.incumbent
         search = Search(columns, incumbent.choice, incumbent.objective, opening.bound, control)
         termination = search.run(self.options.node_limit)
         return Answer(

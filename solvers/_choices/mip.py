@@ -85,13 +85,10 @@ class MIPSolver(Solver[ChoiceFormulation]):
     def run(self, problem: ChoiceFormulation, model: None, control: Control) -> Answer:
         """Find an incumbent, solve the relaxation, drop what cannot be better, ask the engine."""
         opening = Opening.of(problem, control)
-        answer = opening.answer(control)
-        if answer is not None:
-            return answer
-        incumbent = opening.incumbent
-        columns = opening.columns(self.options.presolve)
+        columns = opening.columns(self.options.presolve, control)
         if isinstance(columns, Answer):
             return columns
+        incumbent = opening.incumbent
         search = EngineSearch(
             columns, incumbent.choice, incumbent.objective, opening.bound, control, self._late
         )

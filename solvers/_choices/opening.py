@@ -77,18 +77,15 @@ class Opening:
             incumbent = Incumbent(search.state.choice.copy(), search.objective, local)
         return cls(incumbent, relaxed, bound)
 
-    def answer(self, control: Control) -> Answer | None:
-        """Return the answer when there is nothing to search or no time for it, else None."""
-        reason = control.stop()
-        if reason is None and not control.close_enough(self.incumbent.objective, self.bound):
-            return None
-        return self._ended(reason or Termination.GAP_REACHED)
-
-    def columns(self, presolve: bool) -> ChoiceColumns | Answer:
+    def columns(self, presolve: bool, control: Control) -> ChoiceColumns | Answer:
         """Return the choices a better solution may have; without presolve all there are.
 
-        Where they are too many to be listed there is no search: the answer is what is known.
+        The answer, instead, where there is nothing to search, no time for it, or more choices
+        than can be listed.
         """
+        reason = control.stop()
+        if reason is not None or control.close_enough(self.incumbent.objective, self.bound):
+            return self._ended(reason or Termination.GAP_REACHED)
         try:
             if presolve:
                 return self.relaxed.surviving(self.incumbent.objective)
