@@ -39,7 +39,7 @@ def page(account: Account) -> str:
             _proof(account),
             _kept(account),
             _trees(account),
-            _use(account),
+            _use(),
             _foot(account),
         ]
     )
@@ -208,7 +208,7 @@ def _trees(account: Account) -> str:
     return "\n".join(parts)
 
 
-def _use(account: Account) -> str:
+def _use() -> str:
     shell = f"forestprune predict {MODEL} NEW.csv --out predictions.csv"
     python = (
         "import forestprune as fp\n\n"
