@@ -23,6 +23,23 @@ def positive(value: float | None) -> float | None:
     return value
 
 
+def jobs_or_all(value: int) -> int:
+    """Refuse numbers that are no number of jobs."""
+    if value < 1 and value != -1:
+        raise typer.BadParameter(f"must be a number above 0, or -1 for one per core, not {value}")
+    return value
+
+
+DATA_HELP = "A data set's name, openml:ID, or a CSV or Parquet file."
+
+
+def not_empty(value: str | None) -> str | None:
+    """Refuse an empty text."""
+    if value == "":
+        raise typer.BadParameter("must not be empty")
+    return value
+
+
 EnsembleOption = Annotated[
     Literal["forest", "boosting"], typer.Option(help="Random forest or gradient boosting.")
 ]
@@ -31,17 +48,17 @@ AlphaOption = Annotated[
     typer.Option(callback=at_least_zero, help="Weight of size, times the variance of y."),
 ]
 TargetOption = Annotated[
-    str | None, typer.Option(help="Column to predict; needed for a file.", show_default=False)
+    str | None,
+    typer.Option(help="Column to predict; needed where it is not known.", show_default=False),
 ]
 FolderOption = Annotated[
-    str | None, typer.Option("--data-dir", help="Folder to look for data sets in.")
+    str | None,
+    typer.Option("--data-dir", help="Folder to look in first: NAME.csv, .csv.gz or .parquet."),
 ]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads per solver.")]
 SourceArgument = Annotated[
     str,
-    typer.Argument(
-        metavar="DATA.csv", help="A CSV file, a name, or a problem saved by export (.npz)."
-    ),
+    typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or a problem saved by export (.npz)."),
 ]
 TreesOption = Annotated[int, typer.Option(min=1, help="Trees to fit.")]
 DepthOption = Annotated[int, typer.Option(min=1, help="Largest depth of a tree.")]

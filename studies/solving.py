@@ -88,8 +88,9 @@ class Source:
         data = pruning_data(model, dataset.X, dataset.y)
         problem = LayerPruning(data, self.alpha * data.y_variance)
         built = perf_counter() - fitted
+        dropped = f" ({dataset.dropped:,} without target left out)" if dataset.dropped else ""
         console.print(
-            f"{dataset.name}: {plural(len(dataset.y), 'row')}, {kind}, "
+            f"{dataset.name}: {plural(len(dataset.y), 'row')}{dropped}, {kind}, "
             f"{problem.kept_nodes(problem.full()):,} nodes; fitted in {seconds(fitted - begin)} s, "
             f"data built in {seconds(built)} s",
             highlight=False,

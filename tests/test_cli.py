@@ -10,7 +10,7 @@ import pytest
 from solvers import available_solvers
 from studies import solving
 from studies.cli import app
-from studies.running import runner
+from studies.running import work
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +65,13 @@ def test_solve_prints_a_row_for_each_solver(tiny: str, capsys: pytest.CaptureFix
     assert captured.err == ""
 
 
+def test_solve_says_what_it_leaves_out(tiny: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path(tiny).open("a") as file:
+        file.write("1,\n")
+    assert called("solve", tiny, "--target", "y", "--trees", "2", "--depth", "2") == 0
+    assert "tiny: 60 rows (1 without target left out), random" in capsys.readouterr().out
+
+
 def test_solve_goes_on_after_a_refusal(tiny: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = ("solve", tiny, "--target", "y", "--trees", "40")
     assert called(*given, "--solver", "brute_force", "--solver", "cbcd") == 0
@@ -102,7 +109,8 @@ ERRORS = {
     "no target": (("solve", "tiny.csv"), "target must name the column"),
     "target": (("solve", "tiny.csv", "--target", "yy"), "target 'yy' is not a column"),
     "words": (("solve", "words.csv", "--target", "y"), "must be numeric; data row 2 has 'high'"),
-    "NaN": (("solve", "nan.csv", "--target", "y"), "first in data row 2 (empty)"),
+    "infinity": (("solve", "inf.csv", "--target", "y"), "first in data row 2 (inf)"),
+    "number": (("solve", "openml:iris"), "openml: and a whole number above 0"),
     "negative": (
         ("solve", "tiny.csv", "--target", "y", "--alpha", "-0.5"),
         "of at least 0, not -0.5",
@@ -120,7 +128,7 @@ def test_an_error_is_one_line_and_exit_code_2(
     case: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("words.csv").write_text("a,y\n1,2\n2,high\n")
-    Path("nan.csv").write_text("a,y\n1,2\n2,\n")
+    Path("inf.csv").write_text("a,y\n1,2\n2,inf\n")
     arguments, said = ERRORS[case]
     assert called(*arguments) == 2
     assert_one_line(said, capsys)
@@ -186,9 +194,7 @@ def test_what_is_in_the_folder_already_must_be_a_run(
 def test_a_study_of_which_nothing_worked_is_an_error(
     tiny: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        runner, "run_in_child", lambda *_, **__: {"status": "failed", "reason": "no"}
-    )
+    monkeypatch.setattr(work, "run_in_child", lambda *_, **__: {"status": "failed", "reason": "no"})
     assert called(*study_of(tiny, "out")) == 2
     assert_one_line("every cell failed; the reasons are in ", capsys)
     assert "the instance failed: no" in Path("out", "table.md").read_text(encoding="utf-8")

@@ -82,6 +82,16 @@ def test_every_kind_of_cell_becomes_numbers(
     assert dataset.X.to_numpy().dtype == np.float64
 
 
+def test_rows_without_a_target_are_left_out_and_counted(tmp_path: Path) -> None:
+    dataset = _load(tmp_path, "a,word,y\n1,u,2\n3,v,\n4,w,5\n6,u,nan\n")
+    assert dataset.dropped == 2
+    assert dataset.y.tolist() == [2.0, 5.0]
+    # Not even a category is left of them.
+    assert list(dataset.X) == ["a", "word=u", "word=w"]
+    assert dataset.X["a"].tolist() == [1.0, 4.0]
+    assert _load(tmp_path, "a,y\n1,2\n").dropped == 0
+
+
 def test_a_target_of_truth_values_is_numbers(tmp_path: Path) -> None:
     assert _load(tmp_path, "a,y\n1,True\n2,False\n").y.tolist() == [1.0, 0.0]
 
@@ -135,7 +145,7 @@ def test_files_are_found_by_name_in_a_folder(tmp_path: Path) -> None:
         dataset = load(given, target="y", data_dir=tmp_path)
         assert dataset.name == given.partition(".")[0]
         assert dataset.y.tolist() == [2.0]
-    with pytest.raises(InvalidInput, match=r"did you mean 'plain' or .*Known: abalone, .*, small"):
+    with pytest.raises(InvalidInput, match=r"mean 'plain' or .*Known: .*, abalone, .*, small"):
         load("plane", target="y", data_dir=tmp_path)
     assert load("abalone", data_dir=tmp_path).name == "abalone"
 
@@ -217,7 +227,7 @@ def test_a_file_needs_a_target(tmp_path: Path) -> None:
         ("a,y\n1,2,3\n4,5,6\n", "more cells in a row than its header has names"),
         ("a,y,y\n1,2,3\n", "several columns named 'y'"),
         ("a,y\n1,2\n3,two\n4,three\n", "'y' must be numeric; data row 2 has 'two'"),
-        ("a,y\n1,2\n3,\n4,\n", r"'y' must be finite.*in 2 of 3 .*first in data row 2 \(empty\)"),
+        ("a,y\n1,\n3,\n4,\n", "target 'y' has no value in any of 3 rows"),
         ("a,y\n1,2\n3,-inf\n", r"'y' must be finite.*data row 2 \(-inf\)"),
         ("a,y\n1,2e200\n3,1\n", r"'y' must be finite, within ±1e\+150.*data row 1"),
         ("a,y\n1,2\ninf,3\n", "column 'a' must hold numbers of single precision.*row 2 has inf"),
@@ -225,7 +235,8 @@ def test_a_file_needs_a_target(tmp_path: Path) -> None:
         (f"a,y\n1,{'9' * 400}\n2,3\n", "column 'y' must hold numbers of double precision"),
         (f"a,y\n1,{'x' * 9999}\n", r"'y' must be numeric; data row 1 has 'x+\.\.\.x+'$"),
         ("a,y\n1,2020-01-31\n", "'y' must be numeric; data row 1 has '2020-01-31'"),
-        ("a,y\n1,nan\n2,1\n", r"'y' must be finite.*data row 1 \(empty\)"),
+        ("a,y\n1,\n2,1\n3,inf\n", r"'y' must be finite.*in 1 of 2 .*data row 3 \(inf\)"),
+        ("a,y\n1,\ninf,1\n", "column 'a' must hold numbers of single precision.*row 2 has inf"),
         ("a,a,y\n1,2,3\n", "several columns named 'a'"),
         ("a,a=x,y\nx,1,2\nz,1,3\n", "a category gets the name 'a=x', which another column has"),
         ('a,y\n"x,1\nz,2\n', "cannot be read as CSV: .*inside string"),

@@ -47,6 +47,7 @@ GUIDES = {
     "add-a-formulation",
     "streams",
     "files-and-other-libraries",
+    "data",
 }
 
 # Numbers of printed output depend on versions; its words do not.

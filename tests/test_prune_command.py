@@ -471,7 +471,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     rows.write_bytes(b"PAR1")
     code, _, errors = run("predict", result, rows)
     assert code == 2
-    assert "pip install pyarrow" in errors
+    assert "pip install 'forestprune[parquet]'" in errors
 
 
 def test_times_are_refused_and_numbers_may_be_categories() -> None:

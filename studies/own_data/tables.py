@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from forestprune.exporting.extras import extra
-from formulations import InvalidInput
-from studies.datasets import SHIPPED, read_csv, shipped_table, stem
-
-_PARQUET = (".parquet", ".pq")
+from studies.datasets import SHIPPED, read_file, shipped_table, stem
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,25 +51,5 @@ def read_table(source: str) -> Table:
     path = Path(source)
     if source in SHIPPED and not path.exists():
         shipped = SHIPPED[source]
-        return Table(source, shipped_table(source), shipped.grades, shipped.target)
-    if path.suffix.lower() in _PARQUET:
-        return Table(path.stem, _read_parquet(path))
-    return Table(stem(path), read_csv(path))
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    if not path.is_file():
-        what = "is not a file" if path.exists() else "does not exist"
-        raise InvalidInput(f"data file {str(path)!r} {what}")
-    pyarrow = extra("pyarrow", f"data file {str(path)!r}")
-    try:
-        table = pd.read_parquet(path, engine="pyarrow")
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise InvalidInput(f"data file {str(path)!r} cannot be read as Parquet: {error}") from None
-    if table.empty:
-        raise InvalidInput(f"data file {str(path)!r} has no rows")
-    table.columns = table.columns.map(str)
-    if not table.columns.is_unique:
-        twice = table.columns[table.columns.duplicated()][0]
-        raise InvalidInput(f"data file {str(path)!r} has several columns named {twice!r}")
-    return table.reset_index(drop=True)
+        return Table(source, shipped_table(source), shipped.orders, shipped.target)
+    return Table(stem(path), read_file(path))
