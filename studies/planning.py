@@ -40,6 +40,7 @@ class Plan:
             "study": self.study,
             "size": self.size,
             "title": self.title,
+            "cells": len(self.cells),
             **self.kind.settings(self.cells),
             "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
         }

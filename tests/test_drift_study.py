@@ -32,7 +32,8 @@ from studies.drift_pruning.study import report as prune_report
 from studies.errors import StudyError
 from studies.gaps import GAPS
 from studies.planning import make_plan
-from studies.reporting.render import latex, markdown
+from studies.reporting.latex import tabular
+from studies.reporting.render import markdown
 from studies.reporting.report import RunOf, collect
 from studies.streams import choosing, optional
 from studies.streams.load import load, rows_of
@@ -255,7 +256,7 @@ def test_a_tiny_run_of_drift(tmp_path: Path) -> None:
     assert all(len(line) == len(table.header) for line in group.rows)
     assert made.conclusion.startswith("Mean accuracy over the stream. By batches: ")
     assert "no change" in markdown(table)
-    assert "no change" in latex(table)
+    assert "no change" in tabular(table)
     files = STREAMS.files(run)
     assert len(files["table.csv"]) == len(cells)
     assert {line["what"] for line in files["curves.csv"]} == {"rolling", "held"}

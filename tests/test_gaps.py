@@ -30,7 +30,8 @@ from studies.gaps.statistics import (
 from studies.gaps.study import Size, size_cells
 from studies.gaps.tables import conclusion, solver_table, unanswered_table
 from studies.planning import make_plan
-from studies.reporting.render import latex, markdown
+from studies.reporting.latex import tabular
+from studies.reporting.render import markdown
 from studies.reporting.report import Run
 from studies.running import cell
 from studies.running.cell import TRACE_ENTRIES, trace_of
@@ -185,7 +186,7 @@ def test_reasons_do_not_break_tables() -> None:
     lost = {"status": "failed", "reason": "x | y ^ {$} of 5 %"}
     (table,) = unanswered_table(problems_of(run_of(("cbcd", 1.0, lost))))
     assert markdown(table).endswith(r"| x \| y ^ {$} of 5 % |")
-    assert r"x | y \^{} \{\$\} of 5 \%" in latex(table)
+    assert r"x | y \^{} \{\$\} of 5 \%" in tabular(table)
 
 
 def test_folders_are_named_after_what_differs(folder: Path) -> None:

@@ -27,7 +27,7 @@ from studies.errors import StudyError
 from studies.planning import make_plan
 from studies.reporting.curves import Curve, curves_of
 from studies.reporting.report import Run, RunOf
-from studies.running import runner
+from studies.running import work
 from studies.running.methods import first_problem, solve_along
 from studies.running.prepare import new_model, parts_of, rows_of
 from studies.spec import PRUNED, Cell, Instance, Method
@@ -379,7 +379,7 @@ def test_the_study_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(catalogue.STUDIES, study.name, replace(study, sizes=("tiny",), cells=cells))
-    monkeypatch.setattr(runner, "run_in_child", run_here)
+    monkeypatch.setattr(work, "run_in_child", run_here)
     monkeypatch.chdir(folder)
     words = ["study", study.name, "--size", "tiny", "--data", "tiny.csv", "--target", "y"]
     with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,7 @@ from studies.case.cell import CaseCell
 from studies.case.figures import draw_choice, draw_trees
 from studies.case.kind import FOREST, CaseRun
 from studies.case.notes import conclusion, notes
+from studies.case.published import comparisons
 from studies.case.tables import alpha_table, case_table
 from studies.errors import StudyError
 from studies.reporting.report import Report
@@ -98,6 +99,7 @@ def report(run: CaseRun) -> Report:
         notes=tuple(notes(run)),
         figures=figures,
         conclusion=conclusion(run),
+        published=comparisons(run),
     )
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
 
 from studies.own_data.account import Account
 from studies.own_data.bundle import MODEL
 from studies.own_data.choosing import other_sizes
 from studies.own_data.measuring import Scores
 from studies.own_data.pictures import (
-    Picture,
     depths_picture,
     errors_picture,
     features_picture,
@@ -26,12 +23,13 @@ from studies.own_data.wording import (
     proof_words,
     share_words,
 )
+from studies.reporting import html
 from studies.reporting.formats import plural, seconds
+from studies.reporting.tables import Group, Table
 
 
 def page(account: Account) -> str:
     """Return the report as HTML."""
-    skeleton = (files("studies.own_data") / "page.html").read_text(encoding="utf-8")
     body = "\n".join(
         [
             _head(account),
@@ -43,10 +41,7 @@ def page(account: Account) -> str:
             _foot(account),
         ]
     )
-    body = body.replace(" %", "\N{NO-BREAK SPACE}%")
-    title = f"{account.target} in {account.data}, pruned"
-    version = account.versions["forestprune"]
-    return Template(skeleton).substitute(title=escape(title), version=escape(version), body=body)
+    return html.page(f"{account.target} in {account.data}, pruned", body)
 
 
 def _head(account: Account) -> str:
@@ -100,7 +95,7 @@ def _lead(account: Account, full: Scores, left: Scores) -> str:
 def _errors(account: Account) -> str:
     parts = ["<h2>Error against size</h2>", f"<p>{escape(choice_words(account))}</p>"]
     if account.chosen.curves:
-        parts.append(_figure(errors_picture(account.chosen, account.measure), _under(account)))
+        parts.append(html.figure(errors_picture(account.chosen, account.measure), _under(account)))
     return "\n".join([*parts, _scores(account), _sizes(account)])
 
 
@@ -172,13 +167,13 @@ def _kept(account: Account) -> str:
     return "\n".join(
         [
             "<h2>Depths, before and after</h2>",
-            _figure(
+            html.figure(
                 depths_picture(account.chosen),
                 f"Depths of {plural(len(account.pruned.depths), 'tree')}; 0 are those that were "
                 "dropped.",
             ),
             "<h2>Features</h2>",
-            _figure(
+            html.figure(
                 features_picture(account.chosen),
                 "Share of the splits that use each feature; numbers of splits at the bars.",
             ),
@@ -204,7 +199,7 @@ def _trees(account: Account) -> str:
             if count == pruned.n_trees
             else (f"The {count} that change predictions most, of {pruned.n_trees:,}.")
         )
-        parts.append(_figure(picture, which, wide=True))
+        parts.append(html.figure(picture, which, natural=True))
     return "\n".join(parts)
 
 
@@ -224,40 +219,19 @@ def _use() -> str:
 
 
 def _foot(account: Account) -> str:
-    told = {"command": account.command, **account.options}
-    told["versions"] = ", ".join(f"{name} {number}" for name, number in account.versions.items())
-    told["began"] = f"{account.began}, took {seconds(account.seconds)} s"
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in told.items()
-    )
+    facts = {"command": account.command, **account.options}
+    facts["versions"] = ", ".join(f"{name} {number}" for name, number in account.versions.items())
+    facts["began"] = f"{account.began}, took {seconds(account.seconds)} s"
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in account.notes)
     return (
-        f'<h2>How it was made</h2>{notes}<table class="told"><tbody>{rows}</tbody></table>'
+        f"<h2>How it was made</h2>{notes}{html.told(facts)}"
         f'<p class="foot">Written by forestprune {escape(account.versions["forestprune"])}. '
         "This page needs no network and runs no script.</p>"
     )
 
 
-def _figure(picture: Picture, caption: str, *, wide: bool = False) -> str:
-    # A drawing of trees has its natural size, where there is room for it.
-    style = f' style="width: {picture.width / 12.0:.1f}rem"' if wide else ""
-    return (
-        f'<figure><div><img src="{picture.uri}" alt="{escape(picture.alt)}"{style}></div>'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
-
-
 def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        + "</tr>"
-        for first, *cells in lines
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>'
+    return html.table(Table("", tuple(header), (Group("", tuple(map(tuple, lines))),)))
 
 
 def _share(share: float, digits: int, percent: bool) -> str:

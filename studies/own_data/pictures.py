@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +13,7 @@ from forestprune.estimators.picture import plot_errors
 from forestprune.pictures.style import COLOURS, new_axes
 from studies.own_data.choosing import Chosen, Curve
 from studies.own_data.wording import number_words
+from studies.reporting.html import Picture, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,25 +22,6 @@ if TYPE_CHECKING:
 _MOST_TREES, _MOST_NODES = 10, 140
 
 _MOST_FEATURES = 15
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure.
-
-    Attributes
-    ----------
-    uri
-        An SVG, as a ``data:`` address.
-    width
-        In points.
-    alt
-        What it shows, for those who do not see it.
-    """
-
-    uri: str
-    width: float
-    alt: str
 
 
 def errors_picture(chosen: Chosen, measure: str) -> Picture:
@@ -173,7 +152,7 @@ def _drawing() -> Iterator[None]:
 
     before = plt.get_fignums()
     try:
-        with plt.rc_context({"svg.hashsalt": "forestprune", "font.size": 9.5}):
+        with plt.rc_context({"font.size": 9.5}):
             yield
     finally:
         for number in plt.get_fignums():
@@ -184,7 +163,4 @@ def _drawing() -> Iterator[None]:
 def _picture(ax: Axes, alt: str) -> Picture:
     figure = ax.get_figure(root=True)
     assert figure is not None
-    written = io.BytesIO()
-    figure.savefig(written, format="svg", metadata={"Date": None})
-    coded = base64.b64encode(written.getvalue()).decode("ascii")
-    return Picture(f"data:image/svg+xml;base64,{coded}", figure.get_figwidth() * 72.0, alt)
+    return svg(figure, alt)

@@ -65,6 +65,20 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
+def to_digits(value: float, digits: int) -> str:
+    """Write a number to so many significant digits, as in ``−0.0213``; 1,234 loses none."""
+    if value == 0.0:
+        return "0"
+    sign = "−" if value < 0.0 else ""
+    amount = abs(value)
+    return sign + (f"{amount:,.0f}" if amount >= 10.0 ** (digits - 1) else _fixed(amount, digits))
+
+
+def signed(value: float, digits: int) -> str:
+    """Write a number to so many significant digits, with its sign, as in ``+0.0213``."""
+    return ("+" if value > 0.0 else "") + to_digits(value, digits)
+
+
 def _fixed(amount: float, digits: int) -> str:
     """Write a positive number in fixed notation with so many significant digits."""
     # The exponent of the rounded number, so that 0.0996 is 0.10 and not 0.100.

@@ -80,6 +80,10 @@ class ProgressReporter:
         """Show the cell in flight."""
         self._progress.update(self._bar, description=self._description(cell))
 
+    def in_flight(self, instances: int) -> None:
+        """Show how many instances are being measured at once."""
+        self._progress.update(self._bar, description=f"{plural(instances, 'instance')} in flight")
+
     def finished(self, cell: AnyCell, outcome: Outcome) -> None:
         """Print the cell's line and move the bar."""
         line = Text(f"{self._description(cell):<{self._width}}  ")

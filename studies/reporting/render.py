@@ -13,36 +13,10 @@ from rich.text import Text
 
 from studies.errors import StudyError
 from studies.kinds import Kind
+from studies.reporting import latex
 from studies.reporting.formats import plural
 from studies.reporting.report import Report, RunOf
 from studies.reporting.tables import Table
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
-    "{": r"\{",
-    "}": r"\}",
-    "^": r"\^{}",
-    "~": r"\~{}",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "α": r"$\alpha$",
-    "φ": r"$\varphi$",
-    "ρ": r"$\rho$",
-    "²": r"$^2$",
-    "₂": r"$_2$",
-    "≤": r"$\le$",
-    "<": r"$<$",
-    ">": r"$>$",
-    "✓": r"\checkmark",
-    "…": r"\dots",
-    "–": "--",
-}
 
 
 def write(report: Report, run: RunOf[Any, Any], folder: Path, kind: Kind) -> None:
@@ -55,7 +29,7 @@ def write(report: Report, run: RunOf[Any, Any], folder: Path, kind: Kind) -> Non
     """
     texts = {
         "table.md": markdown_page(run.config["title"], report),
-        "table.tex": "\n".join(latex(table) for table in report.tables),
+        "table.tex": "\n".join(latex.tabular(table) for table in report.tables),
         **{name: _csv(lines) for name, lines in kind.files(run).items()},
     }
     try:
@@ -123,23 +97,6 @@ def markdown(table: Table, *, numbers: bool = True) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
-def latex(table: Table) -> str:
-    """Return a table in LaTeX for the packages booktabs and amssymb."""
-    width = len(table.header)
-    lines = [
-        f"% {table.caption}",
-        rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}",
-        r"\toprule",
-        _latex_row(table.header),
-    ]
-    for group in table.groups:
-        lines.append(r"\midrule")
-        if group.title:
-            lines.append(rf"\multicolumn{{{width}}}{{l}}{{{_latex_text(group.title)}}} \\")
-        lines += [_latex_row(row) for row in group.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
 def _csv(lines: list[dict[str, Any]]) -> str:
     """Return lines with all digits, for other programs; nothing where there are none."""
     text = io.StringIO()
@@ -149,11 +106,3 @@ def _csv(lines: list[dict[str, Any]]) -> str:
         writer.writeheader()
         writer.writerows(lines)
     return text.getvalue()
-
-
-def _latex_row(row: tuple[str, ...]) -> str:
-    return " & ".join(map(_latex_text, row)) + r" \\"
-
-
-def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)

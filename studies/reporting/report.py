@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from matplotlib.figure import Figure
 
 from studies.kinds import Kind
+from studies.reporting.formats import plural
+from studies.reporting.published import Comparison
 from studies.reporting.tables import Table
 from studies.running.records import Row, latest_cells
 from studies.spec import Cell, Instance
@@ -23,7 +26,7 @@ class RunOf(Generic[C, J]):
     Attributes
     ----------
     cells
-        The latest measurement of each cell, in the order of running.
+        The latest measurement of each cell, instance by instance, in the order of running.
     environment
         Of the latest start.
     preparations
@@ -41,10 +44,17 @@ Run = RunOf[Cell, Instance]
 
 
 def collect(config: dict[str, Any], rows: list[Row], kind: Kind) -> RunOf[Any, Any]:
-    """Sort the rows of a run folder; the latest of each cell counts."""
+    """Sort the rows of a run folder; the latest of each cell counts.
+
+    Instances are in the order of the plan, whichever of them was done first.
+    """
+    planned = [kind.read_instance(instance) for instance in config.get("instances", ())]
+    places = {instance: place for place, instance in enumerate(planned)}
+    cells = latest_cells(rows, kind.read_cell)
+    cells.sort(key=lambda measured: places.get(measured[0].instance, len(places)))
     return RunOf(
         config=config,
-        cells=tuple(latest_cells(rows, kind.read_cell)),
+        cells=tuple(cells),
         environment=next(
             (row for row in reversed(rows) if row["kind"] == "environment"), {"versions": {}}
         ),
@@ -74,6 +84,8 @@ class Report:
         The run in one sentence.
     violations
         What must not be, one sentence each: the command ends with an error.
+    published
+        Figures of a paper and ours, for the page of all studies.
     """
 
     tables: tuple[Table, ...]
@@ -82,6 +94,7 @@ class Report:
     figures: dict[str, Figure] = field(default_factory=dict)
     conclusion: str = ""
     violations: tuple[str, ...] = ()
+    published: tuple[Comparison, ...] = ()
 
 
 def reasons(run: RunOf[Any, Any]) -> list[str]:
@@ -101,4 +114,16 @@ def machine_note(run: RunOf[Any, Any], threads_of: str = "solver") -> str:
     return (
         f"{run.environment.get('cpu', 'unknown processor')}, threads per {threads_of}: "
         f"{', '.join(map(str, threads))}; Python {run.environment.get('python', '?')}, {versions}."
+        f"{_elsewhere(run)}"
     )
+
+
+def _elsewhere(run: RunOf[Any, Any]) -> str:
+    """Return on which other machines instances were measured, as a sentence."""
+    others = [row["machine"] for row in run.preparations.values() if "machine" in row]
+    if not others:
+        return ""
+    own = run.environment.get("cpu", "unknown processor")
+    counts = Counter(f"{other['host']} ({other.get('cpu', own)})" for other in others)
+    named = ", ".join(f"{host}: {plural(count, 'instance')}" for host, count in counts.items())
+    return f" Measured on other machines, versions in rows.jsonl: {named}."

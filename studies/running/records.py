@@ -116,7 +116,7 @@ class RunFolder:
         """Refuse to mix runs; only what is called on the instances may differ."""
         before = self.config()
         for name in config:
-            if name not in ("title", "calls") and before.get(name) != config[name]:
+            if name not in ("title", "cells", "calls") and before.get(name) != config[name]:
                 here = "" if name == "instances" else f": {before.get(name)}, not {config[name]}"
                 raise StudyError(
                     f"{self.path} has the results of a run with other {name}{here}; "

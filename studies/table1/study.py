@@ -9,6 +9,7 @@ from studies.reporting.tables import columns_of
 from studies.spec import Call, Cell, Instance, Request, Scope, solver_name
 from studies.study import Study
 from studies.table1.figure import draw_times
+from studies.table1.published import comparisons
 from studies.table1.tables import ON_TERMINAL, Grid, detail_table, notes, summary_table
 
 
@@ -119,6 +120,7 @@ def report(run: Run) -> Report:
         shown=(brief, summary) if len(grid.instances) > 1 else (brief,),
         notes=tuple(notes(grid)),
         figures={"figure": draw_times(grid)},
+        published=comparisons(grid),
     )
 
 

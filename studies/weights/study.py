@@ -12,6 +12,7 @@ from studies.study import Study
 from studies.weights.chosen import families
 from studies.weights.figure import draw_weights
 from studies.weights.notes import conclusion, notes
+from studies.weights.published import comparisons
 from studies.weights.tables import ratio_table, size_table
 
 METHODS = (PRUNED, Method(weights="depth"))
@@ -101,6 +102,7 @@ def report(run: Run) -> Report:
         notes=tuple(notes(run, found, curves)),
         figures={"weights": draw_weights(found)},
         conclusion=conclusion(found),
+        published=comparisons(found),
     )
 
 
