@@ -11,6 +11,8 @@ from solvers import (
     close_matches,
     make_solver,
 )
+from studies.bagging import BAGGING
+from studies.boosting import BOOSTING
 from studies.case import CASE
 from studies.drift.study import DRIFT
 from studies.drift_pruning.study import DRIFT_PRUNING
@@ -25,7 +27,19 @@ from studies.weights import WEIGHTS
 
 STUDIES: dict[str, Study] = {
     study.name: study
-    for study in (TABLE1, WEIGHTS, WARMSTART, CASE, GAPS, POLISH, SHAPES, DRIFT, DRIFT_PRUNING)
+    for study in (
+        TABLE1,
+        WEIGHTS,
+        WARMSTART,
+        BAGGING,
+        BOOSTING,
+        CASE,
+        GAPS,
+        POLISH,
+        SHAPES,
+        DRIFT,
+        DRIFT_PRUNING,
+    )
 }
 
 

@@ -237,11 +237,14 @@ class Request:
     available
         Names of the solvers that can run here.
     models
-        Names of the models of a study of streams to restrict it to; empty for all.
+        Names of the models to restrict a study of streams to, or labels of the methods that a
+        study of methods compares with; empty for all of its own.
     data, target, data_dir, ensemble, seed
         As in `Instance`.
     alpha, repeats, time_limit, threads
         As in `Cell`.
+    protocol
+        ``"sound"`` or ``"published"``: how a study of methods divides, scales and chooses.
     """
 
     size: str
@@ -257,6 +260,7 @@ class Request:
     time_limit: float | None = None
     threads: int = 1
     seed: int = 0
+    protocol: Literal["sound", "published"] | None = None
 
     def cell(
         self, instance: Instance, alpha: float, call: Call, repeats: int, time_limit: float

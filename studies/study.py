@@ -36,6 +36,8 @@ class Study:
         Of which kind the cells are.
     without
         Fields of a request that the study has no use for.
+    notices
+        Sentences for the user before a request is run.
     """
 
     name: str
@@ -45,7 +47,8 @@ class Study:
     report: Callable[[Any], Report]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     kind: Kind = SOLVERS
-    without: tuple[str, ...] = ("models",)
+    without: tuple[str, ...] = ("models", "protocol")
+    notices: Callable[[Request], list[str]] = lambda _: []
 
     def request(self, **asked: Any) -> Request:
         """Return a request with the study's defaults for what is None.

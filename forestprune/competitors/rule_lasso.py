@@ -21,7 +21,7 @@ from solvers import Termination
 from solvers._core.base import require_one_of
 
 # The smallest λ of a path of a given number, relative to the largest.
-_SPAN = 1e-2
+_SPAN = 1e-3
 
 # Duality gap of the descent, relative to the loss without any node.
 _TOLERANCE = 1e-5

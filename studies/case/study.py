@@ -111,5 +111,5 @@ CASE = Study(
     report=report,
     defaults={"ensemble": "forest"},
     kind=FOREST,
-    without=("solvers", "models", "repeats"),
+    without=("solvers", "models", "repeats", "protocol"),
 )

@@ -147,5 +147,5 @@ DRIFT = Study(
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,
     kind=STREAMS,
-    without=("solvers", "alpha", "ensemble", "repeats", "data_dir"),
+    without=("solvers", "alpha", "ensemble", "repeats", "data_dir", "protocol"),
 )

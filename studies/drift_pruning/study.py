@@ -158,5 +158,5 @@ DRIFT_PRUNING = Study(
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,
     kind=PRUNINGS,
-    without=("solvers", "models", "ensemble", "data_dir"),
+    without=("solvers", "models", "ensemble", "data_dir", "protocol"),
 )

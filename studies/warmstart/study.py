@@ -109,5 +109,5 @@ WARMSTART = Study(
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,
     kind=STARTING,
-    without=("solvers", "models", "alpha"),
+    without=("solvers", "models", "alpha", "protocol"),
 )

@@ -1,0 +1,63 @@
+"""What a reader of the tables of `bagging` must know, and what came out."""
+
+from __future__ import annotations
+
+from studies.bagging.outcomes import Outcomes
+from studies.bagging.tables import published_comparisons
+from studies.comparing.kind import ContestRun
+from studies.comparing.methods import method_name
+from studies.comparing.wording import agreement, failures, fold_notes
+from studies.reporting.formats import change
+from studies.reporting.report import machine_note, reasons
+
+
+def conclusion(found: Outcomes) -> str:
+    """Return in a few sentences what pruning costs and saves, and which methods do better."""
+    if not found.phis:
+        return ""
+    phi = found.phis[0]
+    own = found.of(method=found.own, phi=phi)
+    ratio = (own["full_nodes"] / own["nodes"].clip(lower=1)).median()
+    rise = (own["test"] / own["full_test"]).median()
+    said = [
+        f"At φ = {phi:g} the median forest becomes {ratio:,.3g} times smaller for "
+        f"{change(rise)} % of test error."
+    ]
+    better = {
+        method: [f"{p:g}" for p in found.phis if found.rises(method, p).median() < 0.0]
+        for method in found.rivals
+    }
+    ahead = [
+        f"{method_name(method)} (φ = {', '.join(phis)})" for method, phis in better.items() if phis
+    ]
+    said.append(
+        f"Within as many nodes the median error is lower by {', '.join(ahead)}."
+        if ahead
+        else "No other method has a lower median error within as many nodes."
+    )
+    return " ".join(said)
+
+
+def notes(run: ContestRun, found: Outcomes) -> list[str]:
+    """Return a sentence or so for each thing to know."""
+    if not found.phis:
+        return ["No fold has finished yet.", *reasons(run)]
+    cell = run.cells[0][0]
+    how = (
+        "of all models along the path, plain and with each ridge α₂ of 0.01, 0.1 and 1, and the "
+        "full one, the smallest is taken whose validation error is at most φ above the full model's"
+        if found.protocol == "sound"
+        else "the first model along the falling α, polished with a ridge of 0.01, is taken whose "
+        "validation error is at most φ above the full model's, or that of least validation error"
+    )
+    return [
+        *fold_notes(run),
+        f"φ is an absolute rise of the MSE of a response of variance 1. ForestPrune: {how}; α: "
+        f"{cell.values} from {cell.top:.3g} to {cell.end:g}. Its number of nodes is the limit of "
+        "all other methods; searches that may take long have "
+        f"{cell.search_limit:g} s each, and what they have found by then counts.",
+        *agreement(published_comparisons(found)),
+        *failures(run, "entries"),
+        machine_note(run, "process"),
+        *reasons(run),
+    ]

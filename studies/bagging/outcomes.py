@@ -1,0 +1,127 @@
+"""What a run has found, by data set, allowed rise φ and method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from studies.comparing.fold import Protocol
+from studies.comparing.kind import ContestRun
+from studies.running.records import Row
+
+_COLUMNS = [
+    "data",
+    "fold",
+    "phi",
+    "method",
+    "alpha",
+    "gap",
+    "nodes",
+    "trees",
+    "mean_depth",
+    "test",
+    "full_nodes",
+    "full_test",
+]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What a run has found.
+
+    Attributes
+    ----------
+    points
+        A line for each ``data``, ``fold``, ``phi`` and ``method``: ``nodes``, ``trees``,
+        ``mean_depth`` and ``test`` error, none of them where the method failed; ``alpha`` and
+        ``gap`` of ForestPrune; ``full_nodes`` and ``full_test`` of the full model.
+    methods
+        Labels in their order, ForestPrune first.
+    phis
+        Ascending.
+    protocol
+        Of the run.
+    """
+
+    points: pd.DataFrame
+    methods: tuple[str, ...]
+    phis: tuple[float, ...]
+    protocol: Protocol
+
+    @property
+    def own(self) -> str:
+        """The label of ForestPrune, which others are compared with."""
+        return self.methods[0]
+
+    @property
+    def variants(self) -> list[str]:
+        """ForestPrune and its variants, which choose their sizes themselves."""
+        chose = set(self.points[self.points["alpha"].notna()]["method"])
+        return [name for name in self.methods if name in chose]
+
+    @property
+    def rivals(self) -> list[str]:
+        """The methods that have ForestPrune's number of nodes as their limit."""
+        return [name for name in self.methods if name not in self.variants]
+
+    @property
+    def data(self) -> list[str]:
+        """The data sets, sorted."""
+        return sorted(set(self.points["data"]), key=str.lower)
+
+    def of(self, **at: Any) -> pd.DataFrame:
+        """Return the lines with these entries."""
+        lines = self.points
+        for name, value in at.items():
+            lines = lines[lines[name] == value]
+        return lines
+
+    def rises(self, method: str, phi: float) -> pd.Series[float]:
+        """Return what a method's mean error is above ForestPrune's, by data set, as a ratio.
+
+        Of folds those count in which both have a model.
+        """
+        keys = ["data", "fold"]
+        own = self.of(method=self.own, phi=phi).set_index(keys)["test"]
+        other = self.of(method=method, phi=phi).set_index(keys)["test"]
+        both = pd.concat({"own": own, "other": other}, axis=1).dropna()
+        means = both.groupby("data").mean()
+        return means["other"] / means["own"] - 1.0
+
+
+def outcomes(run: ContestRun) -> Outcomes:
+    """Return what a run has found so far."""
+    lines: list[dict[str, Any]] = []
+    for cell, row in run.cells:
+        lines += [
+            {
+                "data": cell.instance.name,
+                "fold": cell.instance.fold,
+                "full_nodes": row["full"]["nodes"],
+                "full_test": row["full"]["test"],
+                **entry,
+                "method": entry["model"],
+            }
+            for entry in entry_lines(row)
+        ]
+    first = run.cells[0][0] if run.cells else None
+    return Outcomes(
+        pd.DataFrame(lines, columns=_COLUMNS),
+        tuple(dict.fromkeys(line["method"] for line in lines)),
+        tuple(sorted({line["phi"] for line in lines})),
+        "sound" if first is None else first.instance.protocol,
+    )
+
+
+def entry_lines(row: Row) -> list[dict[str, Any]]:
+    """Return the models of a row, with the method as ``model``."""
+    return [
+        {"phi": entry["phi"], "model": entry["name"], **_rest(entry)}
+        for entry in row.get("entries", ())
+    ]
+
+
+def _rest(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name not in ("phi", "name")}

@@ -1,0 +1,153 @@
+"""The figures of `boosting`, after the paper's Figure 5."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from formulations.arrays import FloatArray
+from studies.boosting.outcomes import PLAIN, POLISHED, Outcomes
+from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, name_methods
+from studies.comparing.methods import method_name
+from studies.reporting.style import COLOURS, INK, new_figure, number, plain
+
+_COLUMNS = 3
+
+# How the methods are drawn, where they were run: colour, line; one without a line has marks.
+_LINES = {
+    "forestprune": (COLOURS[0], "-"),
+    POLISHED: (COLOURS[0], "-"),
+    PLAIN: (COLOURS[0], "--"),
+    "forestprune[shape=subtree]": (COLOURS[2], "-"),
+    "forestprune[joint=True]": (COLOURS[1], "-"),
+    "first_k": (COLOURS[4], ":"),
+    "lasso": (COLOURS[3], "-."),
+    "rule_lasso": (COLOURS[6], "--"),
+    "bsts": (COLOURS[5], ""),
+}
+
+# An axis that spans less than this ratio has evenly spaced numbers: 1, 2, 5, … would be too few.
+_NARROW = 5.0
+
+
+def draw_paths(found: Outcomes) -> Figure:
+    """Draw the test error against nodes, means over folds, a panel for each data set."""
+    lines = math.ceil(len(found.data) / _COLUMNS)
+    columns = min(_COLUMNS, max(len(found.data), 1))
+    figure = new_figure(max(3.5 * columns, 5.0), 2.5 * max(lines, 1) + 0.9)
+    if not found.data:
+        return figure
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    for data, panel in zip(found.data, panels, strict=False):
+        _draw_data(panel, found, data)
+    for panel in panels[len(found.data) :]:
+        panel.set_axis_off()
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=4 if columns > 1 else 2,
+        frameon=False,
+        fontsize=8,
+        labelcolor=INK,
+    )
+    return figure
+
+
+def _draw_data(panel: Axes, found: Outcomes, data: str) -> None:
+    points = found.points[found.points["data"] == data]
+    most = float(points["nodes"].max())
+    nodes = np.geomspace(20.0, max(most, 40.0), 120)
+    for method, (colour, style) in _LINES.items():
+        own = points[points["method"] == method]
+        # With several ridges the published one is a part of the first line.
+        if len(own) == 0 or (method == POLISHED and found.own != POLISHED):
+            continue
+        at = nodes if style else np.array([b for b in found.budgets if b <= nodes[-1]])
+        panel.plot(
+            at,
+            _errors(own, at, found.protocol == "sound"),
+            color=colour,
+            linestyle=style or "none",
+            marker=None if style else "D",
+            markersize=4.5,
+            linewidth=1.4,
+            label=method_name(method),
+        )
+    panel.axhline(
+        points.groupby("fold")["full_test"].first().mean(),
+        color=INK,
+        linestyle=(0, (1, 1)),
+        linewidth=1.2,
+        label="full model",
+    )
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.xaxis.set_major_locator(LogLocator(numticks=6))
+    low, high = panel.get_ylim()
+    panel.yaxis.set_major_locator(
+        MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
+        if high < _NARROW * low
+        else LogLocator(subs=(1.0, 2.0, 5.0), numticks=8)
+    )
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(number))
+    panel.set_title(data, loc="left", color=INK, fontsize=9, fontweight="bold")
+    panel.set_xlabel("nodes", color=INK, fontsize=8)
+    panel.set_ylabel("test MSE", color=INK, fontsize=8)
+    panel.tick_params(labelsize=7)
+    plain(panel)
+
+
+def _errors(points: Any, nodes: FloatArray, by_validation: bool) -> FloatArray:
+    """Return (nodes,) the mean over folds of the test error of the model within so many nodes."""
+    folds = []
+    for _, path in points.groupby("fold"):
+        sizes, test = path["nodes"].to_numpy(), path["test"].to_numpy()
+        order = np.argsort(sizes, kind="stable")
+        if by_validation:
+            validation = path["validation"].to_numpy()[order]
+            # The place of the least validation error so far.
+            least = np.minimum.accumulate(validation)
+            places = np.where(validation == least, np.arange(len(order)), 0)
+            order = order[np.maximum.accumulate(places)]
+        last = np.searchsorted(np.sort(sizes, kind="stable"), nodes, side="right") - 1
+        folds.append(test[order][np.maximum(last, 0)])
+    return np.asarray(np.mean(folds, axis=0))
+
+
+def draw_budgets(found: Outcomes) -> Figure:
+    """Draw what other methods lose to ForestPrune within budgets, and the best models' sizes."""
+    figure = new_figure(10.5, 8.0)
+    if not found.data:
+        return figure
+    top, bottom = figure.subplots(2, 1, height_ratios=(1.35, 1.0))
+    levels = {
+        f"{budget:,g} nodes": partial(found.rises, found.within[budget]) for budget in found.budgets
+    }
+    title = "Other methods within budgets of nodes, over data sets"
+    draw_rises(top, found.methods[1:], levels, title)
+    sizes = [
+        found.best[found.best["method"] == name]["nodes"].clip(lower=1).to_numpy()
+        for name in found.methods
+    ]
+    draw_boxes(bottom, sizes, np.arange(len(sizes)), 0.55, COLOURS[0])
+    bottom.set_yscale("log")
+    bottom.yaxis.set_major_locator(LogLocator(numticks=8))
+    bottom.yaxis.set_minor_locator(NullLocator())
+    name_methods(bottom, found.methods)
+    bottom.set_ylabel("nodes", color=INK, fontsize=9)
+    title = "Size of the best model on each path, folds of all data sets"
+    bottom.set_title(title, loc="left", **TITLE)
+    bottom.yaxis.set_major_formatter(FuncFormatter(number))
+    bottom.tick_params(labelsize=8)
+    plain(bottom)
+    return figure

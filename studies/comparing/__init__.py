@@ -1,0 +1,1 @@
+"""What `bagging` and `boosting` share: folds of many data sets, protocols, models compared."""

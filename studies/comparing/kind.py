@@ -1,0 +1,68 @@
+"""Cells of both studies, as the machinery of studies must know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from studies.comparing.cell import Contest
+from studies.comparing.fold import Fold
+from studies.kinds import Kind
+from studies.reporting.report import RunOf
+from studies.running.child import Outcome
+from studies.running.records import Row
+from studies.solver_kind import SOLVERS
+
+ContestRun = RunOf[Contest, Fold]
+
+
+def contests(measure: str, points: Callable[[Row], list[dict[str, Any]]]) -> Kind:
+    """Return the kind of a study's cells.
+
+    Parameters
+    ----------
+    measure
+        ``"module:function"`` of what measures a cell.
+    points
+        The models of a row, for a CSV file.
+    """
+
+    def files(run: ContestRun) -> dict[str, list[dict[str, Any]]]:
+        return {
+            "table.csv": [
+                asdict(cell.instance) | point
+                for cell, row in run.cells
+                if row.get("full")
+                for point in ({"model": "full", **row["full"]}, *points(row))
+            ]
+        }
+
+    return replace(
+        SOLVERS,
+        prepare="studies.comparing.prepare:prepare",
+        measure=measure,
+        read_cell=Contest.from_dict,
+        read_instance=lambda given: Fold(**given),
+        settings=_settings,
+        ending=_ending,
+        files=files,
+    )
+
+
+def _settings(cells: Sequence[Contest]) -> dict[str, Any]:
+    first = cells[0]
+    return {
+        "protocol": first.instance.protocol,
+        "marks": list(first.marks),
+        "alphas": [first.top, first.end, first.values],
+        "search_limit": first.search_limit,
+        "threads": first.threads,
+        "models": list(first.models),
+        "calls": [],
+    }
+
+
+def _ending(cell: Contest, outcome: Outcome) -> str:
+    full = outcome["full"]
+    return f"full model: test MSE {full['test']:.4g}, {full['nodes']:,} nodes"

@@ -1,0 +1,50 @@
+"""Sizes and errors of models, as plain values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from forestprune import PrunedEnsemble, TreeEnsemble
+from studies.running.prepared import Prepared
+
+Point = dict[str, Any]
+
+
+def point_of(found: Prepared, model: PrunedEnsemble | TreeEnsemble) -> Point:
+    """Return nodes, trees, their mean depth, and mean squared errors on held-out rows."""
+    ensemble = model.model if isinstance(model, PrunedEnsemble) else model
+    depths = [tree.depth for tree in ensemble.trees if tree.depth > 0]
+    return {
+        "nodes": model.n_nodes,
+        "trees": len(depths),
+        "mean_depth": float(np.mean(depths)) if depths else 0.0,
+        "validation": error(found, model, "validation"),
+        "test": error(found, model, "test"),
+    }
+
+
+def error(found: Prepared, model: PrunedEnsemble | TreeEnsemble, part: str) -> float:
+    """Return the mean squared error on a part."""
+    X, y = found.parts[part]
+    return float(np.mean((y - model.predict(X)) ** 2))
+
+
+def attempt(work: Callable[[], Point]) -> Point:
+    """Return what work returns with its ``seconds``, or why it failed as ``reason``.
+
+    One method that fails is no reason to lose the others. That nothing fits a size is a point
+    without trees, so warnings of it are not needed.
+    """
+    begin = perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            point = work()
+    except Exception as failure:
+        return {"reason": " ".join(f"{type(failure).__name__}: {failure}".split())}
+    return {**point, "seconds": perf_counter() - begin}

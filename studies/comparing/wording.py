@@ -1,0 +1,73 @@
+"""Sentences that the studies of methods share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from studies.comparing.fold import FOLDS
+from studies.comparing.kind import ContestRun
+from studies.comparing.methods import method_name
+from studies.reporting.formats import plural
+from studies.reporting.published import Comparison
+from studies.reporting.tables import Table, columns_of
+
+
+def fold_notes(run: ContestRun) -> list[str]:
+    """Return how rows are divided, scaled and chosen by."""
+    cells = [cell for cell, _ in run.cells]
+    folds = len({cell.instance.fold for cell in cells})
+    instance = cells[0].instance
+    rows_used = {cell.instance.name: cell.instance.rows for cell in cells}
+    scaled = (
+        "the response has mean 0 and variance 1 on the training rows, and other rows are scaled "
+        "by the same numbers; models are chosen on validation rows and reported on test rows"
+        if instance.protocol == "sound"
+        else "as in the published experiments every part is scaled by its own mean and variance"
+    )
+    lines = [
+        f"{plural(folds, 'fold')} of {FOLDS}: three fifths of the rows train, one validates, one "
+        f"tests; {scaled}."
+    ]
+    made = {cell.instance: run.preparations.get(cell.instance, {}) for cell in cells}
+    there = {fold.name: one.get("rows_there", 0) for fold, one in made.items()}
+    cut = [name for name, rows in there.items() if rows > rows_used[name]]
+    if cut:
+        lines.append(
+            f"Of {', '.join(cut)} only {max(rows_used.values()):,} rows, drawn at random, are used."
+        )
+    dropped = {fold.name: one["dropped"] for fold, one in made.items() if one.get("dropped")}
+    lines += [
+        f"{name}: {plural(count, 'row')} without a response left out."
+        for name, count in dropped.items()
+    ]
+    return lines
+
+
+def failures(run: ContestRun, where: str) -> list[str]:
+    """Return a sentence for each method that failed, and on how many folds."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for _, row in run.cells:
+        found = row.get(where) or ()
+        named = found.items() if isinstance(found, dict) else ((one["name"], one) for one in found)
+        counts.update((name, one["reason"]) for name, one in named if one.get("reason"))
+    return [
+        f"{method_name(name)} failed {plural(count, 'time')}: {reason}"
+        for (name, reason), count in counts.items()
+    ]
+
+
+def agreement(comparisons: Iterable[Comparison]) -> list[str]:
+    """Return how far our figures agree with the published ones, where there are some."""
+    told = [row.within for one in comparisons for row in one.rows if row.within is not None]
+    if not told:
+        return []
+    return [
+        f"Of {len(told)} published errors and sizes ours are as good in {sum(told)}: an error at "
+        "most the published mean and one deviation, a size at most the published one."
+    ]
+
+
+def without_published(table: Table) -> Table:
+    """Return a table without its columns of published figures, so that a terminal can show it."""
+    return columns_of(table, tuple(n for n in table.header if not n.startswith("published")))
