@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from formulations import InvalidInput
 from solvers import SolverError, available_solvers, capability_table
 from studies.errors import StudyError, StudyInterrupted
 from studies.options import (
+    DATA_HELP,
     AlphaOption,
     DepthOption,
     EnsembleOption,
@@ -25,6 +27,8 @@ from studies.options import (
     TreesOption,
     at_least_zero,
     console,
+    jobs_or_all,
+    not_empty,
     positive,
     refuse_given,
 )
@@ -97,7 +101,11 @@ def main(
 
 @app.command()
 def study(
-    name: Annotated[str | None, typer.Argument(help="Which study; none to list them.")] = None,
+    context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Which study; none to list them; report for a page of all runs."),
+    ] = None,
     size: Annotated[str, typer.Option(help="small, medium (a few minutes) or full.")] = "medium",
     ensemble: Annotated[
         Literal["forest", "boosting"] | None,
@@ -105,7 +113,7 @@ def study(
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Name of a data set, or a CSV file.", show_default="by study"),
+        typer.Option(help=DATA_HELP, show_default="by study"),
     ] = None,
     target: TargetOption = None,
     data_dir: FolderOption = None,
@@ -120,7 +128,20 @@ def study(
     solver: SolverOption = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", metavar="NAME", help="For streams: a model; repeat for several."),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="For streams a model, for bagging and boosting a "
+            "method to compare with; repeat for several.",
+        ),
+    ] = None,
+    protocol: Annotated[
+        Literal["sound", "published"] | None,
+        typer.Option(
+            help="For bagging and boosting: choose and scale soundly, or as the published "
+            "experiments did.",
+            show_default="sound",
+        ),
     ] = None,
     repeats: Annotated[
         int | None, typer.Option(min=0, help="Warm calls per cell.", show_default="by size")
@@ -130,6 +151,18 @@ def study(
         typer.Option(callback=positive, help="Seconds per call.", show_default="by size"),
     ] = None,
     threads: ThreadsOption = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(callback=jobs_or_all, help="Instances measured at once; -1: one per core."),
+    ] = 1,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            callback=not_empty,
+            help="Measure on a dask cluster, by its scheduler: tcp://HOST:PORT.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of rows and fit.")] = 0,
     out: Annotated[
         Path | None,
@@ -140,31 +173,45 @@ def study(
     ] = False,
 ) -> None:
     """Run a study; a run that was stopped goes on where it was."""
-    from studies.catalogue import STUDIES, checked_labels, find_study, require_size
-    from studies.studying import run_study
+    from studies.catalogue import STUDIES
+    from studies.running.cluster import dask_cluster
+    from studies.studying import run
 
+    if name == "report":
+        from studies.overview.command import write_overview
+
+        others = (option.name for option in context.command.params)
+        given = " ".join(option for option in others if option not in (None, "name", "out"))
+        refuse_given(context, given, "report only reads what there is")
+        write_overview(console(), out or Path("results"))
+        return
     if name is None:
         for known in STUDIES.values():
             typer.echo(f"{known.name}  {known.title}  (sizes: {', '.join(known.sizes)})")
+        typer.echo("report  All runs on one page, the papers' figures beside the measured ones")
         return
-    found = find_study(name)
-    require_size(found, size)
-    request = found.request(
-        size=size,
-        solvers=tuple(checked_labels(solver or [])),
-        available=tuple(available_solvers()),
-        models=tuple(dict.fromkeys(model or [])),
-        data=data,
-        target=target,
-        data_dir=data_dir,
-        ensemble=ensemble,
-        alpha=alpha,
-        repeats=repeats,
-        time_limit=time_limit,
-        threads=threads,
-        seed=seed,
-    )
-    run_study(console(), found, request, out=out, fresh=fresh)
+    if dask is not None:
+        refuse_given(context, "jobs", "the workers of --dask say how many there are")
+    with dask_cluster(dask) if dask is not None else contextlib.nullcontext():
+        run(
+            name,
+            size=size,
+            solvers=solver or [],
+            models=model or [],
+            out=out,
+            fresh=fresh,
+            jobs=jobs if dask is None else None,
+            data=data,
+            target=target,
+            data_dir=data_dir,
+            ensemble=ensemble,
+            alpha=alpha,
+            repeats=repeats,
+            time_limit=time_limit,
+            threads=threads,
+            seed=seed,
+            protocol=protocol,
+        )
 
 
 @app.command()

@@ -1,13 +1,17 @@
-"""`forestprune study`: plan, run, report and show a study."""
+"""Plan, run, report and show a study: `run`, or ``forestprune study``."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from solvers import available_solvers
+from studies import options
+from studies.catalogue import checked_labels, find_study, require_size
 from studies.errors import StudyError, StudyInterrupted
 from studies.planning import Plan, make_plan
 from studies.reporting.formats import plural
@@ -20,17 +24,38 @@ from studies.spec import Request
 from studies.study import Study
 
 
-def run_study(
-    console: Console, study: Study, request: Request, *, out: Path | None, fresh: bool
-) -> None:
-    """Run what a run folder does not have yet, write tables and figures, and show them.
+def run(
+    name: str,
+    *,
+    size: str = "medium",
+    solvers: Sequence[str] = (),
+    models: Sequence[str] = (),
+    out: Path | str | None = None,
+    fresh: bool = False,
+    jobs: int | None = None,
+    console: Console | None = None,
+    **asked: Any,
+) -> Path:
+    """Run a study by name and return its folder; a run that was stopped goes on where it was.
 
     Parameters
     ----------
-    request
-        From `Study.request`.
+    name, size
+        As ``forestprune study`` lists them.
+    solvers, models
+        Labels of solvers, or names of models, to run; none for those of the study.
     out
         The run folder; None for one in ``results`` named after what is run.
+    fresh
+        Whether to measure all anew.
+    jobs
+        How many instances are measured at once; -1 for one per core. None for 1, or for what
+        a backend takes that was chosen with `joblib.parallel_config`.
+    console
+        To show the run on; None for the terminal.
+    **asked
+        Other options of the command by the names of the fields of `Request`; None for the
+        study's default.
 
     Raises
     ------
@@ -40,15 +65,43 @@ def run_study(
     StudyInterrupted
         On Ctrl-C, after tables and figures of what is there have been written.
     """
+    study = find_study(name)
+    require_size(study, size)
+    request = study.request(
+        size=size,
+        solvers=tuple(checked_labels(list(solvers))),
+        available=tuple(available_solvers()),
+        models=tuple(dict.fromkeys(models)),
+        **asked,
+    )
+    place = None if out is None else Path(out)
+    return run_study(
+        console or options.console(), study, request, out=place, fresh=fresh, jobs=jobs
+    )
+
+
+def run_study(
+    console: Console,
+    study: Study,
+    request: Request,
+    *,
+    out: Path | None,
+    fresh: bool,
+    jobs: int | None = None,
+) -> Path:
+    """Run what a run folder does not have yet, write tables and figures, and show them.
+
+    As `run`, but of a study and with a request from `Study.request`.
+    """
     plan = make_plan(study, request, study.kind.rows)
     path = out or Path("results") / folder_name(study, request, plan)
     folder = RunFolder(path, study.kind.read_cell)
     notice = folder.open(plan.settings(), fresh=fresh)
     try:
         with ProgressReporter(console, plan) as reporter:
-            if notice:
-                reporter.notice(notice)
-            run_plan(plan, folder, reporter)
+            for told in (*([notice] if notice else []), *study.notices(request)):
+                reporter.notice(told)
+            run_plan(plan, folder, reporter, jobs)
         run, report = _reported(study, folder)
         console.print(f"[bold]{plan.title}[/]")
         show(report, run, console)
@@ -65,6 +118,7 @@ def run_study(
             f"{plural(len(report.violations), 'contradiction')} in the rows, the first: "
             f"{report.violations[0]}; all are in {folder.path / 'table.md'}"
         )
+    return folder.path
 
 
 def _reported(study: Study, folder: RunFolder) -> tuple[RunOf[Any, Any], Report]:
@@ -86,7 +140,8 @@ def _kept(plan: Plan, folder: RunFolder) -> str:
 
 def folder_name(study: Study, request: Request, plan: Plan) -> str:
     """Return the folder's name; what differs from the study's defaults is in it."""
-    asked = {"ensemble": request.ensemble, "data": request.data, "alpha": request.alpha}
+    names = ("ensemble", "data", "alpha", "protocol")
+    asked = {name: getattr(request, name) for name in names}
     differ = {name: value for name, value in asked.items() if value != study.defaults.get(name)}
     if "data" in differ:
         differ["data"] = study.kind.data_name(plan.cells[0].instance)

@@ -48,6 +48,7 @@ GUIDES = {
     "streams",
     "files-and-other-libraries",
     "data",
+    "many-cells",
 }
 
 # Numbers of printed output depend on versions; its words do not.

@@ -3,7 +3,7 @@
 A process apart from the runner can be ended for good, its peak memory is its own, and an
 engine that crashes takes nothing along. Run as ``python -m studies.running.child``, it calls
 one function with a request and a way to save outcomes. It imports nothing but the standard
-library before that function, so that what is measured is the function's.
+library and its neighbour before that function, so that what is measured is the function's.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from studies.running.ending import started
+
 Outcome = dict[str, Any]
 Save = Callable[[Outcome], None]
 
@@ -31,6 +33,7 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
     "RAYON_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",  # what joblib takes for the number of cores
 )
 
 
@@ -41,6 +44,7 @@ def run_in_child(
     *,
     threads: int | None,
     deadline: float | None,
+    run: str = "",
 ) -> Outcome | None:
     """Call a function in a new process and return the last outcome it saved.
 
@@ -57,31 +61,36 @@ def run_in_child(
     deadline
         Seconds after which the process is ended, with every process it started; None for
         no end.
+    run
+        What `end_run` is told to end it early.
 
     Returns
     -------
     dict or None
         The last outcome saved; None when the deadline passed before there was one. A
         process that failed before saving gives ``{"status": "failed", "reason": …}``.
+
+    Raises
+    ------
+    RunEnded
+        When its run has been ended.
     """
     saved = folder / "outcome.json"
     saved.unlink(missing_ok=True)
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
     with (folder / "log").open("wb") as log:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "studies.running.child", function, str(folder)],
-            stdin=subprocess.PIPE,  # closes when this process dies: see _end_with_parent
-            stdout=log,
-            stderr=log,
-            env=_environment(threads),
-            start_new_session=True,
-        )
+        command = [sys.executable, "-P", "-m", "studies.running.child", function, str(folder)]
+        streams = {
+            "stdin": subprocess.PIPE,  # closes when this process dies: see _end_with_parent
+            "stdout": log,
+            "stderr": log,
+        }
         code: int | None = None
-        try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = child.wait(deadline)
-        finally:
-            _end_group(child)
+        with (
+            started(command, run, env=_environment(threads), **streams) as child,
+            contextlib.suppress(subprocess.TimeoutExpired),
+        ):
+            code = child.wait(deadline)
     outcome = _read(saved)
     if outcome is not None or code is None:
         return outcome
@@ -95,18 +104,6 @@ def _environment(threads: int | None) -> dict[str, str]:
     if threads is not None:
         environment.update({name: str(threads) for name in THREAD_VARIABLES})
     return environment
-
-
-def _end_group(child: subprocess.Popen[bytes]) -> None:
-    """End a child, if it still runs, and all that it started."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
-    child.wait()
-    if child.stdin is not None:
-        child.stdin.close()
 
 
 def _read(path: Path) -> Outcome | None:

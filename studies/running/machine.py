@@ -34,6 +34,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "system": platform.platform(),
+        "host": platform.node(),
         "machine": platform.machine(),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
@@ -112,10 +112,10 @@ def parts_of(instance: Instance) -> tuple[dict[str, Part], list[str]]:
 def new_model(
     ensemble: str, trees: int, depth: int | None, seed: int
 ) -> RandomForestRegressor | GradientBoostingRegressor:
-    """Return an unfitted ensemble; forests are fitted on all cores."""
+    """Return an unfitted ensemble; forests are fitted on all cores that this process may use."""
     if ensemble == "forest":
         return RandomForestRegressor(
-            trees, max_depth=depth, random_state=seed, n_jobs=os.cpu_count()
+            trees, max_depth=depth, random_state=seed, n_jobs=joblib.cpu_count()
         )
     return GradientBoostingRegressor(
         n_estimators=trees, max_depth=depth, learning_rate=LEARNING_RATE, random_state=seed

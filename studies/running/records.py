@@ -27,8 +27,8 @@ class RunFolder:
 
     ``rows.jsonl`` has one JSON object a line, of three kinds: ``environment`` (at the start
     of a run; it holds for the rows after it), ``instance`` and ``cell``. A row is written
-    whole and flushed to the disk when its cell has finished, so a killed run loses at most
-    the cell in flight.
+    whole and flushed to the disk when the runner learns of it, so a killed run loses at
+    most the cell in flight, or the instances where several are.
 
     Parameters
     ----------

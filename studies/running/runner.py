@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
+import uuid
+from contextlib import closing
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Protocol
 
-from studies.kinds import AnyCell, Kind, Subject
+from studies.kinds import AnyCell, Subject
 from studies.planning import Plan
-from studies.running.child import Outcome, run_in_child
+from studies.running.child import Outcome
+from studies.running.dispatch import arrivals, in_this_process, slots
+from studies.running.ending import end_run
 from studies.running.machine import environment
 from studies.running.records import Row, RunFolder, cell_key, done_keys
-
-# What a cell may take beside the time limit of its solver: start, import, kernels compiled
-# for the first time on a slow machine, and the tenth by which engines overrun.
-SPARE_SECONDS = 120.0
-SPARE_SHARE = 0.1
-
-DATA = "data.pickle"
+from studies.running.work import Step, Task, failed, measured, work
 
 
 class Reporter(Protocol):
@@ -40,8 +36,11 @@ class Reporter(Protocol):
     def finished(self, cell: AnyCell, outcome: Outcome) -> None:
         """Show what came of a cell."""
 
+    def in_flight(self, instances: int) -> None:
+        """Show how many instances are being measured at once."""
 
-def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter) -> None:
+
+def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, jobs: int | None = None) -> None:
     """Measure every cell of a plan that the folder does not have yet.
 
     Cells that failed or were skipped in an earlier run are tried again.
@@ -54,35 +53,74 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter) -> None:
         Where the rows go; it has been opened.
     reporter
         Is told about every step.
+    jobs
+        How many instances are measured at once, each with all its cells; see `slots`. The
+        rows of an instance are then written when all of them are there.
 
     Raises
     ------
     StudyError
-        When the rows cannot be read.
+        When the rows cannot be read, or there cannot be so many jobs.
     KeyboardInterrupt
-        On Ctrl-C; the cell in flight is ended.
+        On Ctrl-C; the cells in flight are ended.
     """
+    available = slots(jobs)
     earlier = folder.rows()
     done = done_keys(earlier)
     todo = [cell for cell in plan.cells if cell_key(cell.as_dict()) not in done]
     reporter.begin(len(plan.cells), len(plan.cells) - len(todo))
     if not todo:
         return
-    _record_environment(folder, earlier, reporter)
-    with tempfile.TemporaryDirectory(prefix="forestprune-") as name:
-        scratch = Path(name)
-        for instance, cells in groupby(todo, key=lambda cell: cell.instance):
-            prepared = _prepare(instance, plan.kind, scratch, folder, reporter)
-            for cell in cells:
-                reporter.running(cell)
-                ready = prepared["status"] == "ok"
-                outcome = _measure(cell, plan.kind, scratch) if ready else prepared
-                folder.append({"kind": "cell", "cell": cell.as_dict(), **outcome})
-                reporter.finished(cell, outcome)
+    here = _record_environment(folder, earlier, reporter)
+    run = uuid.uuid4().hex
+    by_instance = [(i, tuple(group)) for i, group in groupby(todo, lambda cell: cell.instance)]
+    at_once = min(available, len(by_instance))
+    tasks = [
+        Task(run, plan.kind.prepare, plan.kind.measure, instance, cells, at_once, here)
+        for instance, cells in by_instance
+    ]
+    try:
+        if at_once == 1 and in_this_process():
+            for task in tasks:
+                with closing(measured(task)) as steps:
+                    for step in steps:
+                        _take(step, folder, reporter)
+        else:
+            _run_at_once(tasks, available, folder, reporter)
+    finally:
+        end_run(run)
 
 
-def _record_environment(folder: RunFolder, earlier: list[Row], reporter: Reporter) -> None:
-    """Write the environment; tell when earlier rows come from another one."""
+def _run_at_once(tasks: list[Task], at_once: int, folder: RunFolder, reporter: Reporter) -> None:
+    """Have workers measure the tasks; take what they found as it arrives."""
+    left = len(tasks)
+    reporter.in_flight(min(left, at_once))
+    with closing(arrivals(work, tasks, at_once)) as answers:
+        for task, answer in answers:
+            if isinstance(answer, Exception):
+                answer = failed(task.cells, answer)
+            for step in answer:
+                _take(step, folder, reporter)
+            left -= 1
+            reporter.in_flight(min(left, at_once))
+
+
+def _take(step: Step, folder: RunFolder, reporter: Reporter) -> None:
+    """Show a step, and keep what it found."""
+    subject, outcome = step.subject, step.outcome
+    if outcome is None:
+        (reporter.preparing if step.kind == "instance" else reporter.running)(subject)
+    elif step.kind == "instance":
+        folder.append({"kind": "instance", "instance": asdict(subject), **outcome})
+    else:
+        folder.append({"kind": "cell", "cell": subject.as_dict(), **outcome})
+        reporter.finished(subject, outcome)
+
+
+def _record_environment(
+    folder: RunFolder, earlier: list[Row], reporter: Reporter
+) -> dict[str, Any]:
+    """Write and return the environment; tell when earlier rows come from another one."""
     here = environment()
     before = [row for row in earlier if row["kind"] == "environment"]
     changed = [
@@ -96,33 +134,4 @@ def _record_environment(folder: RunFolder, earlier: list[Row], reporter: Reporte
             "--fresh measures all anew"
         )
     folder.append({"kind": "environment", **here})
-
-
-def _prepare(
-    instance: Any, kind: Kind, scratch: Path, folder: RunFolder, reporter: Reporter
-) -> Outcome:
-    """Prepare an instance and write its data; return and record how that went."""
-    reporter.preparing(instance)
-    request = {"instance": asdict(instance), "path": str(scratch / DATA)}
-    outcome = run_in_child(kind.prepare, request, scratch, threads=None, deadline=None)
-    if outcome is None:
-        raise RuntimeError("a process without a deadline ended without an outcome")
-    folder.append({"kind": "instance", "instance": asdict(instance), **outcome})
-    if outcome["status"] != "ok":
-        return {**outcome, "reason": f"the instance failed: {outcome['reason']}"}
-    return outcome
-
-
-def _measure(cell: AnyCell, kind: Kind, scratch: Path) -> Outcome:
-    """Measure a cell in a process that is ended well after its time limit."""
-    deadline = cell.time_limit * (1.0 + SPARE_SHARE) + SPARE_SECONDS
-    outcome = run_in_child(
-        kind.measure,
-        {"cell": cell.as_dict(), "path": str(scratch / DATA)},
-        scratch,
-        threads=cell.threads,
-        deadline=deadline,
-    )
-    if outcome is None:
-        return {"status": "over_limit", "reason": f"ended by force after {deadline:.0f} s"}
-    return outcome
+    return here
