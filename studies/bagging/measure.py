@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from forestprune import PrunedEnsemble, TreeEnsemble, compete
+from formulations.arrays import FloatArray
 from studies.bagging.selection import chosen
 from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.comparing.cell import Contest
@@ -23,6 +27,9 @@ _VARIANTS: dict[str, dict[str, tuple[float | None, ...]]] = {
     "sound": {TUNED: (None, *RIDGES), AS_PUBLISHED: (PUBLISHED_RIDGE,)},
     "published": {AS_PUBLISHED: (PUBLISHED_RIDGE,)},
 }
+
+# How many α are tried between two of the path.
+_FINER = 7
 
 
 class _Model(NamedTuple):
@@ -50,7 +57,11 @@ def measure(request: dict[str, Any], save: Save) -> None:
     found = Prepared.read(Path(request["path"]))
     begin = perf_counter()
     full = point_of(found, found.ensemble)
-    models = _models(found, cell, full)
+    alphas = alphas_of(cell.top, cell.end, cell.values)
+    whole = _Model(found.ensemble, full["nodes"], full["validation"], 0.0, None, 0.0)
+    models = [*_models(found, alphas), whole]
+    if cell.instance.protocol == "sound":
+        models += _between(found, cell, models, alphas, full["validation"])
     entries = [
         {"phi": phi, "name": name, **_taken(found, cell, models, ridges, full["validation"] + phi)}
         for name, ridges in _VARIANTS[cell.instance.protocol].items()
@@ -70,9 +81,9 @@ def measure(request: dict[str, Any], save: Save) -> None:
         keep()
 
 
-def _models(found: Prepared, cell: Contest, full: Point) -> list[_Model]:
-    """Return the models along falling α, at each α several ridges, and the whole one last."""
-    along = [
+def _models(found: Prepared, alphas: FloatArray) -> list[_Model]:
+    """Return the models along falling α, at each α several ridges."""
+    return [
         _Model(
             one.model,
             one.model.n_nodes,
@@ -81,10 +92,25 @@ def _models(found: Prepared, cell: Contest, full: Point) -> list[_Model]:
             one.alpha2,
             one.model.result.gap if math.isfinite(one.model.result.gap) else None,
         )
-        for one in candidates(found, alphas_of(cell.top, cell.end, cell.values))
+        for one in candidates(found, alphas)
     ]
-    whole = _Model(found.ensemble, full["nodes"], full["validation"], 0.0, None, 0.0)
-    return [*along, whole]
+
+
+def _between(
+    found: Prepared, cell: Contest, models: list[_Model], alphas: FloatArray, full: float
+) -> list[_Model]:
+    """Return models between the α that a path takes and the one before, for each allowed error.
+
+    From one α of the path to the next sizes differ by a fifth or so: a smaller model that is
+    allowed may lie between them.
+    """
+    taken = {chosen(models, full + phi, "sound").alpha for phi in cell.marks}
+    finer = [
+        np.geomspace(before, alpha, _FINER + 2)[1:-1]
+        for before, alpha in pairwise(alphas.tolist())
+        if alpha in taken
+    ]
+    return _models(found, np.concatenate(finer)) if finer else []
 
 
 def _taken(

@@ -45,7 +45,8 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
     cell = run.cells[0][0]
     how = (
         "of all models along the path, plain and with each ridge α₂ of 0.01, 0.1 and 1, and the "
-        "full one, the smallest is taken whose validation error is at most φ above the full model's"
+        "full one, the smallest is taken whose validation error is at most φ above the full "
+        "model's, after a finer look between two α"
         if found.protocol == "sound"
         else "the first model along the falling α, polished with a ridge of 0.01, is taken whose "
         "validation error is at most φ above the full model's, or that of least validation error"

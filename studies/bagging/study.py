@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studies.bagging.figure import draw_bagging
+from studies.bagging.measure import AS_PUBLISHED, TUNED
 from studies.bagging.notes import conclusion, notes
 from studies.bagging.outcomes import entry_lines, outcomes
 from studies.bagging.tables import (
@@ -15,7 +16,7 @@ from studies.bagging.tables import (
 )
 from studies.comparing.cell import Contest
 from studies.comparing.choosing import PROTOCOLS, checked_models, folds_of, left_out
-from studies.comparing.fold import FOLDS
+from studies.comparing.fold import FOLDS, Protocol
 from studies.comparing.kind import ContestRun, contests
 from studies.comparing.wording import without_published
 from studies.reporting.report import Report
@@ -25,11 +26,18 @@ from studies.study import Study
 # How much the validation error may rise above the full model's; FP §4.
 PHIS = (0.01, 0.025, 0.05)
 
-# The α of the published experiments, for a response of variance 1.
-TOP, END, VALUES = 10.0**1.5, 10.0**-2, 50
+# The largest and the smallest α and their number, for a response of variance 1. Where the trees
+# are few and shallow, models at larger α than the published ones may still be good enough.
+ALPHAS: dict[Protocol, tuple[float, float, int]] = {
+    "sound": (10.0**2.5, 10.0**-2, 64),
+    "published": (10.0**1.5, 10.0**-2, 50),
+}
+
+# What ForestPrune itself is measured as.
+OWN = {"sound": (TUNED, AS_PUBLISHED), "published": (AS_PUBLISHED,)}
 
 # The published search keeps the trees' 1/n where a method does not find weights by itself.
-MODELS = {
+MODELS: dict[Protocol, tuple[str, ...]] = {
     "sound": (
         "forestprune[shape=subtree]",
         "first_k",
@@ -78,9 +86,12 @@ _SIZES = {
 def size_cells(size: Size, request: Request) -> list[Contest]:
     """Return the cells of a size, one a fold."""
     folds = folds_of(request, size.rows, size.folds, "forest", size.trees, size.depth)
-    models = checked_models(request, MODELS[request.protocol or PROTOCOLS[0]])
+    protocol = request.protocol or PROTOCOLS[0]
+    models = checked_models(request, MODELS[protocol], OWN[protocol])
     limit = size.search_limit if request.time_limit is None else request.time_limit
-    return [Contest(fold, models, PHIS, TOP, END, VALUES, limit, request.threads) for fold in folds]
+    return [
+        Contest(fold, models, PHIS, *ALPHAS[protocol], limit, request.threads) for fold in folds
+    ]
 
 
 def report(run: ContestRun) -> Report:

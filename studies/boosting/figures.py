@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -48,10 +48,15 @@ def draw_paths(found: Outcomes) -> Figure:
         _draw_data(panel, found, data)
     for panel in panels[len(found.data) :]:
         panel.set_axis_off()
-    handles, labels = panels[0].get_legend_handles_labels()
+    # By name, since a method may have failed on some data sets.
+    shown = {
+        label: handle
+        for panel in panels
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(
-        handles,
-        labels,
+        shown.values(),
+        shown.keys(),
         loc="outside lower center",
         ncols=4 if columns > 1 else 2,
         frameon=False,
@@ -107,20 +112,19 @@ def _draw_data(panel: Axes, found: Outcomes, data: str) -> None:
     plain(panel)
 
 
-def _errors(points: Any, nodes: FloatArray, by_validation: bool) -> FloatArray:
-    """Return (nodes,) the mean over folds of the test error of the model within so many nodes."""
+def _errors(points: pd.DataFrame, nodes: FloatArray, by_validation: bool) -> FloatArray:
+    """Return (nodes,) the mean over folds of the test error of the model within so many nodes.
+
+    Models are taken as those of `Outcomes.within`.
+    """
     folds = []
     for _, path in points.groupby("fold"):
-        sizes, test = path["nodes"].to_numpy(), path["test"].to_numpy()
-        order = np.argsort(sizes, kind="stable")
+        fits = path["nodes"].to_numpy() <= nodes[:, None]
         if by_validation:
-            validation = path["validation"].to_numpy()[order]
-            # The place of the least validation error so far.
-            least = np.minimum.accumulate(validation)
-            places = np.where(validation == least, np.arange(len(order)), 0)
-            order = order[np.maximum.accumulate(places)]
-        last = np.searchsorted(np.sort(sizes, kind="stable"), nodes, side="right") - 1
-        folds.append(test[order][np.maximum(last, 0)])
+            taken = np.where(fits, path["validation"].to_numpy(), np.inf).argmin(axis=1)
+        else:
+            taken = fits.shape[1] - 1 - fits[:, ::-1].argmax(axis=1)
+        folds.append(path["test"].to_numpy()[taken])
     return np.asarray(np.mean(folds, axis=0))
 
 

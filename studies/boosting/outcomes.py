@@ -119,9 +119,12 @@ def methods_of(row: Row, protocol: Protocol) -> Iterator[tuple[str, list[dict[st
     """Yield methods with the points of their paths, the model without trees first.
 
     Where several ridges are known, all of them are one method; what the published experiments
-    know are methods of their own, and the only ones under the published protocol.
+    know are methods of their own, and the only ones under the published protocol. Where
+    ForestPrune itself has failed there is nothing to compare others with.
     """
-    for name, path in row.get("paths", {}).items():
+    if row.get("paths", {}).get("forestprune", {}).get("points") is None:
+        return
+    for name, path in row["paths"].items():
         points = path.get("points")
         if points is None:
             continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from studies.boosting.figures import draw_budgets, draw_paths
 from studies.boosting.notes import conclusion, notes
-from studies.boosting.outcomes import outcomes, point_lines
+from studies.boosting.outcomes import PLAIN, POLISHED, outcomes, point_lines
 from studies.boosting.tables import best_table, budget_table, data_set_tables, published_comparisons
 from studies.comparing.cell import Contest
 from studies.comparing.choosing import PROTOCOLS, checked_models, folds_of, left_out
@@ -22,6 +22,9 @@ BUDGETS = (50.0, 100.0, 1000.0, 5000.0)
 
 # The α of the published experiments, for a response of variance 1.
 TOP, END = 10.0**2.5, 10.0**-6
+
+# ForestPrune itself, which is measured in any case, and parts of its path.
+OWN = ("forestprune", POLISHED, PLAIN)
 
 MODELS = {
     "sound": (
@@ -73,7 +76,7 @@ _SIZES = {
 def size_cells(size: Size, request: Request) -> list[Contest]:
     """Return the cells of a size, one a fold."""
     folds = folds_of(request, size.rows, size.folds, "boosting", size.trees, size.depth)
-    models = checked_models(request, MODELS[request.protocol or PROTOCOLS[0]])
+    models = checked_models(request, MODELS[request.protocol or PROTOCOLS[0]], OWN)
     limit = size.search_limit if request.time_limit is None else request.time_limit
     return [
         Contest(fold, models, BUDGETS, TOP, END, size.values, limit, request.threads)

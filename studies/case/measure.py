@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ from forestprune import PrunedEnsemble
 from formulations import LayerPruning, Polishing
 from solvers import Result, Termination, solve, solve_path
 from studies.case.cell import CaseCell
-from studies.case.prepare import Prepared
 from studies.case.rivals import Model, best_single, full_model, grown_trees
 from studies.running.child import Save
 from studies.running.machine import now, peak_megabytes
+from studies.running.prepared import Prepared
 
 SOLVER = "cbcd"
 
@@ -33,8 +32,7 @@ def measure(request: dict[str, Any], save: Save) -> None:
         Takes the outcome.
     """
     cell = CaseCell.from_dict(request["cell"])
-    with Path(request["path"]).open("rb") as file:
-        found: Prepared = pickle.load(file)
+    found = Prepared.read(Path(request["path"]))
     pruned, whole = _pruned(found, cell)
     if not pruned and whole:
         save({"status": "failed", "reason": "no tree is left at any α; a smaller one keeps more"})

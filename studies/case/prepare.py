@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from forestprune import PruningData, TreeEnsemble, pruning_data, read_ensemble
+from forestprune import pruning_data, read_ensemble
 from studies.running.child import Save
-from studies.running.held_out import Part
 from studies.running.machine import now, peak_megabytes
 from studies.running.prepare import new_model, parts_of
+from studies.running.prepared import Prepared
 from studies.spec import Instance
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A fitted forest with all rows.
-
-    Attributes
-    ----------
-    ensemble
-        With the features' names.
-    data
-        Of pruning problems on the training rows.
-    parts
-        ``train``, ``validation`` and ``test``, with the response as it is.
-    """
-
-    ensemble: TreeEnsemble
-    data: PruningData
-    parts: dict[str, Part]
 
 
 def prepare(request: dict[str, Any], save: Save) -> None:
@@ -57,8 +37,7 @@ def prepare(request: dict[str, Any], save: Save) -> None:
     ensemble = replace(read_ensemble(model), feature_names=tuple(names))
     data = pruning_data(ensemble, X, y)
     built = perf_counter()
-    with Path(request["path"]).open("wb") as file:
-        pickle.dump(Prepared(ensemble, data, parts), file, pickle.HIGHEST_PROTOCOL)
+    Prepared(ensemble, data, parts).write(Path(request["path"]))
     every = np.concatenate([rows for rows, _ in parts.values()])
     save(
         {

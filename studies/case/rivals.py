@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from forestprune import TreeEnsemble
 from formulations import Polishing
 from solvers import solve
-from studies.case.prepare import Prepared
+from studies.running.prepared import Prepared
 from studies.spec import Instance
 
 

@@ -62,6 +62,9 @@ def draw_rises(
     title
         Of the panel.
     """
+    if not methods:
+        panel.set_axis_off()
+        return
     width = 0.8 / len(levels)
     for place, (name, rises) in enumerate(levels.items()):
         values = [100.0 * rises(method).to_numpy() for method in methods]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from forestprune.competitors._core.registry import make_competitor
 from studies import datasets
@@ -71,12 +71,22 @@ def left_out(request: Request) -> list[str]:
     ]
 
 
-def checked_models(request: Request, own: Iterable[str]) -> tuple[str, ...]:
+def checked_models(
+    request: Request, own: Iterable[str], always: Collection[str]
+) -> tuple[str, ...]:
     """Return the labels of the methods to compare with, in full: those asked for or the study's.
+
+    Parameters
+    ----------
+    own
+        Labels of the study.
+    always
+        Those that are measured in any case; they are left out.
 
     Raises
     ------
     InvalidInput
         When one is not known.
     """
-    return tuple(dict.fromkeys(make_competitor(name, {})[0] for name in request.models or own))
+    labels = dict.fromkeys(make_competitor(name, {})[0] for name in request.models or own)
+    return tuple(label for label in labels if label not in always)

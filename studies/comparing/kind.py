@@ -31,7 +31,7 @@ def contests(measure: str, points: Callable[[Row], list[dict[str, Any]]]) -> Kin
     def files(run: ContestRun) -> dict[str, list[dict[str, Any]]]:
         return {
             "table.csv": [
-                asdict(cell.instance) | point
+                _asked(cell.instance) | point
                 for cell, row in run.cells
                 if row.get("full")
                 for point in ({"model": "full", **row["full"]}, *points(row))
@@ -50,6 +50,11 @@ def contests(measure: str, points: Callable[[Row], list[dict[str, Any]]]) -> Kin
     )
 
 
+def _asked(fold: Fold) -> dict[str, Any]:
+    """Return a fold as plain values, in which ``trees`` are left to be those of a model."""
+    return {"full_trees" if name == "trees" else name: v for name, v in asdict(fold).items()}
+
+
 def _settings(cells: Sequence[Contest]) -> dict[str, Any]:
     first = cells[0]
     return {
@@ -64,5 +69,7 @@ def _settings(cells: Sequence[Contest]) -> dict[str, Any]:
 
 
 def _ending(cell: Contest, outcome: Outcome) -> str:
-    full = outcome["full"]
+    full = outcome.get("full")
+    if full is None:  # ended before anything was measured
+        return str(outcome["reason"])
     return f"full model: test MSE {full['test']:.4g}, {full['nodes']:,} nodes"
