@@ -49,6 +49,7 @@ GUIDES = {
     "files-and-other-libraries",
     "data",
     "many-cells",
+    "papers",
 }
 
 # Numbers of printed output depend on versions; its words do not.
@@ -252,7 +253,7 @@ def check_command(words: list[str], whole: bool = True) -> None:
     labels = given.get("solver") or []
     for label in [labels] if isinstance(labels, str) else labels:
         make_solver(label)
-    if words[0] == "study" and given["name"] is not None:
+    if words[0] == "study" and given["name"] not in (None, "report"):
         assert given["size"] in find_study(given["name"]).sizes, words
 
 

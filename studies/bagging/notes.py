@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from studies.bagging.outcomes import Outcomes
-from studies.bagging.tables import published_comparisons
+from studies.bagging.tables import PUBLISHED_RISES, published_comparisons
 from studies.comparing.kind import ContestRun
-from studies.comparing.methods import method_name
-from studies.comparing.wording import agreement, failures, fold_notes
-from studies.reporting.formats import change
+from studies.comparing.methods import PUBLISHED_NAMES, method_name
+from studies.comparing.wording import agreement, failures, fold_notes, order_note
+from studies.reporting.formats import change, percent
 from studies.reporting.report import machine_note, reasons
+
+# Methods that keep whole trees.
+_WHOLE = (
+    "first_k",
+    "first_k[average=False]",
+    "lasso",
+    "lasso[columns=source]",
+    "lasso[refit=True]",
+    "bsts",
+)
 
 
 def conclusion(found: Outcomes) -> str:
@@ -58,7 +68,28 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         "all other methods; searches that may take long have "
         f"{cell.search_limit:g} s each, and what they have found by then counts.",
         *agreement(published_comparisons(found)),
+        *_orders(found),
         *failures(run, "entries"),
         machine_note(run, "process"),
         *reasons(run),
     ]
+
+
+def _orders(found: Outcomes) -> list[str]:
+    """Return where the other methods come in another order than published, and why."""
+    said = []
+    for phi in found.phis:
+        told = {m: PUBLISHED_RISES.get(PUBLISHED_NAMES.get(m, ""), {}) for m in found.rivals}
+        published = {method: rises[phi] for method, rises in told.items() if phi in rises}
+        ours = {method: float(found.rises(method, phi).median()) for method in published}
+        said.append(order_note(f"From the best on, φ = {phi:g}", published, ours))
+    whole = found.points[found.points["method"].isin(_WHOLE)]
+    if len(whole) and any(said):
+        none = float((whole["trees"] == 0).mean())
+        one = float((whole["trees"] == 1).mean())
+        said.append(
+            f"Within ForestPrune's nodes no whole tree fits in {percent(none)} % of the cases, and "
+            f"just one in {percent(one)} %: methods of whole trees then all are the mean or one "
+            "tree. Where the published models were larger, more trees had a place."
+        )
+    return [sentence for sentence in said if sentence]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from studies.boosting.outcomes import Outcomes
-from studies.boosting.tables import published_comparisons
+from studies.boosting.tables import published_comparisons, published_rise
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import method_name
-from studies.comparing.wording import agreement, failures, fold_notes
+from studies.comparing.wording import agreement, failures, fold_notes, order_note
 from studies.reporting.formats import change
 from studies.reporting.report import machine_note, reasons
 
@@ -55,7 +55,20 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         "which it is cut short: large models may be missing then. Where nothing fits a budget, "
         "the model without trees counts.",
         *agreement(published_comparisons(found)),
+        *_orders(found),
         *failures(run, "paths"),
         machine_note(run, "process"),
         *reasons(run),
     ]
+
+
+def _orders(found: Outcomes) -> list[str]:
+    """Return where the other methods come in another order than published."""
+    said = []
+    for budget in found.budgets:
+        told = {method: published_rise(found, method, budget) for method in found.methods[1:]}
+        published = {method: rise for method, rise in told.items() if rise is not None}
+        lines = found.within[budget]
+        ours = {method: float(found.rises(lines, method).median()) for method in published}
+        said.append(order_note(f"From the best on, {budget:,g} nodes", published, ours))
+    return [sentence for sentence in said if sentence]

@@ -109,6 +109,8 @@ def _data_rows(found: Outcomes, lines: pd.DataFrame) -> Iterable[tuple[str, ...]
 
 def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
     """Return published errors and sizes beside ours, for every data set at hand."""
+    if not found.methods:
+        return ()
     comparisons = []
     for method, told in ((found.own, "polished"), (PLAIN, "pruned")):
         lines = found.best[found.best["method"] == method]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from studies.comparing.fold import FOLDS
 from studies.comparing.kind import ContestRun
@@ -71,3 +71,27 @@ def agreement(comparisons: Iterable[Comparison]) -> list[str]:
 def without_published(table: Table) -> Table:
     """Return a table without its columns of published figures, so that a terminal can show it."""
     return columns_of(table, tuple(n for n in table.header if not n.startswith("published")))
+
+
+def order_note(level: str, published: Mapping[str, float], ours: Mapping[str, float]) -> str:
+    """Return whether methods come in the published order, as a sentence.
+
+    Parameters
+    ----------
+    level
+        Where, such as ``φ = 0.01``.
+    published, ours
+        By label, the median rise over ForestPrune; those count that have both.
+    """
+    both = [method for method in published if method in ours]
+    told = sorted(both, key=lambda method: published[method])
+    found = sorted(both, key=lambda method: ours[method])
+    if len(both) < 2:
+        return ""
+    if told == found:
+        return f"{level}: {_listed(told)} come in the published order."
+    return f"{level}: the published order is {_listed(told)}; here it is {_listed(found)}."
+
+
+def _listed(methods: Iterable[str]) -> str:
+    return ", ".join(map(method_name, methods))
