@@ -15,9 +15,8 @@ from formulations.arrays import FloatArray
 from studies.bagging.selection import chosen
 from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.comparing.cell import Contest
-from studies.comparing.points import Point, attempt, error, point_of
+from studies.comparing.points import Point, attempt, error, outcome_of, point_of
 from studies.running.child import Save
-from studies.running.machine import now, peak_megabytes
 from studies.running.prepared import Prepared
 
 # ForestPrune's names here: α₂ chosen along with α, and α₂ as in the published experiments.
@@ -67,18 +66,14 @@ def measure(request: dict[str, Any], save: Save) -> None:
         for name, ridges in _VARIANTS[cell.instance.protocol].items()
         for phi in cell.marks
     ]
-    outcome = {"full": full, "path_seconds": perf_counter() - begin, "entries": entries}
+    measured = {"full": full, "path_seconds": perf_counter() - begin, "entries": entries}
     budgets = {entry["phi"]: entry["nodes"] for entry in reversed(entries)}
-
-    def keep() -> None:
-        save({"status": "ok", **outcome, "peak_mb": peak_megabytes(), "finished": now()})
-
-    keep()
-    for name in cell.models:
+    save(outcome_of(measured, cell.models))
+    for place, name in enumerate(cell.models, 1):
         for phi in cell.marks:
             entry = attempt(lambda n=name, b=budgets[phi]: _rival(found, n, b, cell.search_limit))  # type: ignore[misc]
             entries.append({"phi": phi, "name": name, **entry})
-        keep()
+        save(outcome_of(measured, cell.models[place:]))
 
 
 def _models(found: Prepared, alphas: FloatArray) -> list[_Model]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from studies.comparing.fold import Protocol
 from studies.comparing.kind import ContestRun
+from studies.comparing.published import published_as
 from studies.running.records import Row
 
 _COLUMNS = [
@@ -43,12 +45,15 @@ class Outcomes:
         Ascending.
     protocol
         Of the run.
+    told
+        By data set, its name in the published tables; None where these have nothing on it.
     """
 
     points: pd.DataFrame
     methods: tuple[str, ...]
     phis: tuple[float, ...]
     protocol: Protocol
+    told: Mapping[str, str | None]
 
     @property
     def own(self) -> str:
@@ -112,6 +117,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         tuple(dict.fromkeys(line["method"] for line in lines)),
         tuple(sorted({line["phi"] for line in lines})),
         "sound" if first is None else first.instance.protocol,
+        {cell.instance.name: published_as(cell.instance) for cell, _ in run.cells},
     )
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from studies.bagging.outcomes import Outcomes
 from studies.comparing.methods import PUBLISHED_NAMES, method_name
 from studies.comparing.published import published, published_line
-from studies.datasets import published_name
 from studies.reporting.formats import change
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
@@ -95,7 +94,7 @@ def _median(rises: pd.Series[float]) -> str:
 
 
 def data_set_table(found: Outcomes) -> Table:
-    """Return the mean test error of every method on every data set."""
+    """Return the mean test error on every data set of every method that has all its folds."""
     methods = [found.own, *found.rivals] if found.methods else []
     header = (
         "",
@@ -109,9 +108,9 @@ def data_set_table(found: Outcomes) -> Table:
         rows = []
         for data in found.data:
             own = found.of(method=found.own, phi=phi, data=data)
-            errors = [
-                found.of(method=method, phi=phi, data=data)["test"].mean() for method in methods
-            ]
+            tests = [found.of(method=method, phi=phi, data=data)["test"] for method in methods]
+            # Means over other folds than ForestPrune's are no better or worse than its.
+            errors = [test.mean() if test.count() == len(own) else math.nan for test in tests]
             rows.append(
                 (
                     data,
@@ -132,7 +131,7 @@ def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
         errors, nodes = [], []
         for data in found.data:
             lines = found.of(method=found.own, phi=phi, data=data)
-            told = published_line("bagging", dataset=published_name(data), phi=phi) or {}
+            told = published_line("bagging", dataset=found.told[data], phi=phi) or {}
             mse, spread = told.get("forestprune_mse"), told.get("forestprune_mse_sd")
             errors.append(Compared(data, mse, *_ours(lines["test"], spread)))
             nodes.append(Compared(data, told.get("node_budget"), *_ours(lines["nodes"], None)))

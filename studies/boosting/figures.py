@@ -105,7 +105,8 @@ def _draw_data(panel: Axes, found: Outcomes, data: str) -> None:
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(number))
-    panel.set_title(data, loc="left", color=INK, fontsize=9, fontweight="bold")
+    # A file may be named anything, which is not to be read as a formula.
+    panel.set_title(data, loc="left", color=INK, fontsize=9, fontweight="bold", parse_math=False)
     panel.set_xlabel("nodes", color=INK, fontsize=8)
     panel.set_ylabel("test MSE", color=INK, fontsize=8)
     panel.tick_params(labelsize=7)

@@ -11,9 +11,8 @@ import numpy as np
 from forestprune import compete_path
 from studies.comparing.candidates import alphas_of, candidates
 from studies.comparing.cell import Contest
-from studies.comparing.points import Point, attempt, point_of
+from studies.comparing.points import Point, attempt, outcome_of, point_of
 from studies.running.child import Save
-from studies.running.machine import now, peak_megabytes
 from studies.running.prepared import Prepared
 
 # Methods whose trees are polished with several ridges, by the shape that they leave.
@@ -41,18 +40,10 @@ def measure(request: dict[str, Any], save: Save) -> None:
     full = point_of(found, found.ensemble)
     empty = point_of(found, replace(found.ensemble, trees=(), scale=np.zeros(0)))
     paths: dict[str, Point] = {}
-    for name in ("forestprune", *cell.models):
+    measured = {"full": full, "empty": empty, "paths": paths}
+    for place, name in enumerate(("forestprune", *cell.models)):
         paths[name] = attempt(lambda of=name: {"points": _points(found, cell, of)})  # type: ignore[misc]
-        save(
-            {
-                "status": "ok",
-                "full": full,
-                "empty": empty,
-                "paths": paths,
-                "peak_mb": peak_megabytes(),
-                "finished": now(),
-            }
-        )
+        save(outcome_of(measured, cell.models[place:]))
 
 
 def _points(found: Prepared, cell: Contest, name: str) -> list[Point]:

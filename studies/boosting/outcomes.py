@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from studies.boosting.measure import SHAPES
 from studies.comparing.candidates import PUBLISHED_RIDGE
 from studies.comparing.fold import Fold, Protocol
 from studies.comparing.kind import ContestRun
+from studies.comparing.published import published_as
 from studies.running.records import Row
 
 # Parts of ForestPrune's path that count as methods of their own.
@@ -37,12 +38,15 @@ class Outcomes:
         Ascending, in nodes.
     protocol
         Of the run.
+    told
+        By data set, its name in the published tables; None where these have nothing on it.
     """
 
     points: pd.DataFrame
     methods: tuple[str, ...]
     budgets: tuple[float, ...]
     protocol: Protocol
+    told: Mapping[str, str | None]
 
     @property
     def own(self) -> str:
@@ -112,6 +116,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         tuple(dict.fromkeys(line["method"] for line in lines)),
         () if first is None else tuple(sorted(first.marks)),
         "sound" if first is None else first.instance.protocol,
+        {cell.instance.name: published_as(cell.instance) for cell, _ in run.cells},
     )
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 from studies.boosting.outcomes import PLAIN, Outcomes
 from studies.comparing.methods import PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line
-from studies.datasets import published_name
 from studies.reporting.formats import change
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
@@ -75,7 +74,7 @@ def published_rise(found: Outcomes, method: str, budget: float) -> float | None:
     lines = [
         line
         for data in found.data
-        if (line := published_line("boosting_budget", dataset=published_name(data), budget=budget))
+        if (line := published_line("boosting_budget", dataset=found.told[data], budget=budget))
     ]
     if name is None or not lines or f"{name}_mse" not in lines[0]:
         return None
@@ -85,7 +84,10 @@ def published_rise(found: Outcomes, method: str, budget: float) -> float | None:
 
 
 def data_set_tables(found: Outcomes) -> tuple[Table, Table]:
-    """Return the mean test errors of every method on every data set: at best, and by budget."""
+    """Return the mean test errors on every data set of every method that has all its folds.
+
+    At best, and by budget.
+    """
     header = ("", "full", *(method_name(method) for method in found.methods))
     best = Group("", tuple(_data_rows(found, found.best)))
     groups = [
@@ -99,10 +101,17 @@ def data_set_tables(found: Outcomes) -> tuple[Table, Table]:
 
 
 def _data_rows(found: Outcomes, lines: pd.DataFrame) -> Iterable[tuple[str, ...]]:
-    means = lines.groupby(["data", "method"])["test"].mean()
-    full = lines.groupby("data")["full_test"].mean()
+    by_method = lines.groupby(["data", "method"])["test"]
+    means, folds = by_method.mean(), by_method.count()
+    full = lines[lines["method"] == found.own].groupby("data")["full_test"].mean()
     for data in found.data:
-        errors = [float(means.get((data, method), math.nan)) for method in found.methods]
+        # Means over other folds than ForestPrune's are no better or worse than its.
+        errors = [
+            float(means[data, method])
+            if folds.get((data, method)) == folds[data, found.own]
+            else math.nan
+            for method in found.methods
+        ]
         written = [NOT_RUN if math.isnan(error) else f"{error:.4f}" for error in errors]
         yield data, f"{full[data]:.4f}", *written
 
@@ -116,7 +125,7 @@ def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
         lines = found.best[found.best["method"] == method]
         errors, nodes = [], []
         for data in found.data:
-            line = published_line("boosting_path", dataset=published_name(data)) or {}
+            line = published_line("boosting_path", dataset=found.told[data]) or {}
             own = lines[lines["data"] == data]
             mse, spread = line.get(f"{told}_mse"), line.get(f"{told}_mse_sd")
             errors.append(Compared(data, mse, *_ours(own["test"], spread)))
@@ -138,7 +147,7 @@ def _at_budget(found: Outcomes, budget: float) -> Comparison:
     own = lines[lines["method"] == found.own]
     rows = []
     for data in found.data:
-        line = published_line("boosting_budget", dataset=published_name(data), budget=budget) or {}
+        line = published_line("boosting_budget", dataset=found.told[data], budget=budget) or {}
         rows.append(
             Compared(
                 data, line.get("forestprune_mse"), *_ours(own[own["data"] == data]["test"], None)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from forestprune.competitors._core.registry import make_competitor
 from studies import datasets
 from studies.comparing.fold import Fold, Protocol
+from studies.encoding import short
 from studies.errors import StudyError
 from studies.spec import Request
 
@@ -65,8 +66,9 @@ def left_out(request: Request) -> list[str]:
     names = datasets.without_target(request.data_dir) if request.data is None else []
     if not names:
         return []
+    shown = ", ".join(short(name)[1:-1] for name in names)
     return [
-        f"left out for want of a known target: {', '.join(names)}; one at a time runs with "
+        f"left out for want of a known target: {shown}; one at a time runs with "
         "--data NAME --target COLUMN"
     ]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from forestprune import PrunedEnsemble, TreeEnsemble
+from studies.running.child import Outcome
+from studies.running.machine import now, peak_megabytes
 from studies.running.prepared import Prepared
 
 Point = dict[str, Any]
@@ -32,6 +34,18 @@ def error(found: Prepared, model: PrunedEnsemble | TreeEnsemble, part: str) -> f
     """Return the mean squared error on a part."""
     X, y = found.parts[part]
     return float(np.mean((y - model.predict(X)) ** 2))
+
+
+def outcome_of(measured: dict[str, Any], left: Sequence[str]) -> Outcome:
+    """Return what is measured so far as the outcome of a cell.
+
+    Should the process be killed now, it is the last that is known: a failure, which the next
+    run measures again, as long as methods are left.
+    """
+    ending = {"status": "ok"}
+    if left:
+        ending = {"status": "failed", "reason": f"the process ended before {left[0]} was measured"}
+    return {**ending, **measured, "peak_mb": peak_megabytes(), "finished": now()}
 
 
 def attempt(work: Callable[[], Point]) -> Point:

@@ -7,6 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from studies.comparing.fold import Fold
+from studies.datasets import PUBLISHED, published_name
+
 Line = dict[str, Any]
 
 
@@ -31,6 +34,13 @@ def published(name: str) -> tuple[Line, ...]:
         {key: cell if key == "dataset" else float(cell) for key, cell in line.items()}
         for line in csv.DictReader(text.splitlines())
     )
+
+
+def published_as(fold: Fold) -> str | None:
+    """Return the name of a fold's data set in the tables; None for another target than theirs."""
+    name = published_name(fold.data)
+    usual = name is None or fold.target is None or fold.target in PUBLISHED[name].targets
+    return name if usual else None
 
 
 def published_line(table: str, **at: str | float | None) -> Line | None:

@@ -114,6 +114,12 @@ def _require_file(path: Path) -> None:
     if not is_there(path, stat.S_ISREG):
         what = "is not a file" if is_there(path) else "does not exist"
         raise InvalidInput(f"data file {str(path)!r} {what}")
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:  # what a run is of must be written down
+        raise InvalidInput(
+            f"data file {str(path)!r} must have a name in UTF-8; rename it"
+        ) from None
 
 
 def _require_columns_apart(path: Path, names: pd.Series[str]) -> None:
@@ -148,17 +154,20 @@ def in_folder(name: str, data_dir: str | Path | None) -> Path | None:
 def names_of_files(data_dir: str | Path) -> set[str]:
     """Return the names, without their endings, of the tables in a folder.
 
+    Folders that are named like tables, and links to nothing, are none.
+
     Raises
     ------
     InvalidInput
         When there is no such folder, or it cannot be listed.
     """
     try:
-        return {stem(path) for path in Path(data_dir).iterdir() if path.name.endswith(ENDINGS)}
+        paths = [path for path in Path(data_dir).iterdir() if path.name.endswith(ENDINGS)]
     except OSError as error:
         raise InvalidInput(
             f"data_dir {str(data_dir)!r} cannot be listed: {error.strerror}"
         ) from None
+    return {stem(path) for path in paths if is_there(path, stat.S_ISREG)}
 
 
 def is_there(path: Path, kind: Callable[[int], bool] | None = None) -> bool:

@@ -253,6 +253,8 @@ def numeric_target(column: pd.Series[Any], target: str) -> FloatArray:
     InvalidInput
         When a cell is none or too large a number.
     """
+    if column.dtype.kind in "Mm":  # a number of days or of nanoseconds, as the file happens to say
+        raise InvalidInput(f"target {target!r} must be numeric, but holds times")
     numbers = parsed(column)
     wrong = column[numbers.isna() & column.notna()]
     if len(wrong):

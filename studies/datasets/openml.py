@@ -19,6 +19,9 @@ from studies.encoding import short
 # scikit-learn 1.9 cannot read nominal numbers as categories.)
 _AS_WRITTEN = {"dtype": None, "low_memory": False}
 
+# Numbers there have six digits or so; of thousands Python makes no integer.
+_ID = re.compile(r"[1-9][0-9]{0,17}")
+
 _QUOTED = re.compile(r"^'(.*)'$", re.DOTALL)
 
 
@@ -31,7 +34,7 @@ def openml_id(name: str) -> int:
         When there is no whole number above 0.
     """
     number = name.removeprefix(OPENML)
-    if not (number.isascii() and number.isdigit() and int(number) > 0):
+    if not _ID.fullmatch(number):
         raise InvalidInput(
             f"data set {short(name)} must be openml: and a whole number above 0, as in openml:537"
         )

@@ -33,7 +33,8 @@ def write_overview(console: Console, folder: Path) -> None:
     }
     try:
         for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            # Rows may quote what is no character, such as a file's name that is not in UTF-8.
+            (folder / name).write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise StudyError(f"cannot write to {folder}: {error.strerror or error}") from None
     for run in found:

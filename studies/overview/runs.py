@@ -91,9 +91,16 @@ def read_runs(folder: Path) -> tuple[list[Found], list[Unread]]:
         When the folder cannot be read or has no run.
     """
     try:
-        paths = sorted(path for path in folder.iterdir() if _is_run(path))
+        inside = sorted(folder.iterdir())
     except OSError as error:
         raise StudyError(f"cannot read the folder {folder}: {error.strerror or error}") from None
+    paths: list[Path] = []
+    unread: list[Unread] = []
+    for path in inside:
+        try:
+            paths += [path] if _is_run(path) else []
+        except OSError as error:  # a folder that may not be entered
+            unread.append(Unread(_readable(path.name), error.strerror or str(error)))
     if not paths:
         here = " (it is one itself: give the folder above)" if _is_run(folder) else ""
         raise StudyError(
@@ -102,16 +109,16 @@ def read_runs(folder: Path) -> tuple[list[Found], list[Unread]]:
         )
     slugs = _slugs([path.name for path in paths])
     found: list[Found] = []
-    unread: list[Unread] = []
     for path in paths:
         try:
             found.append(_read(path, slugs[path.name]))
         except StudyError as error:
-            unread.append(Unread(path.name, str(error)))
+            unread.append(Unread(_readable(path.name), _readable(str(error))))
         except Exception as error:
             # Rows of another version, data that is no longer there, a name that cannot be drawn:
             # whatever is wrong with one run, the others are to be seen.
-            unread.append(Unread(path.name, f"{type(error).__name__}: {error}"))
+            reason = f"{type(error).__name__}: {error}"
+            unread.append(Unread(_readable(path.name), _readable(reason)))
     return found, unread
 
 
@@ -124,12 +131,18 @@ def _read(path: Path, slug: str) -> Found:
     study = find_study(config["study"])
     run = collect(config, RunFolder(path, study.kind.read_cell).rows(), study.kind)
     report = study.report(run)
-    title = f"{study.name}, {path.name}"
+    name = _readable(path.name)
+    title = f"{study.name}, {name}"
     pictures = {
-        name: picture(figure, described(figure, f"{name} of {title}"))
-        for name, figure in report.figures.items()
+        drawn: picture(figure, described(figure, f"{drawn} of {title}"))
+        for drawn, figure in report.figures.items()
     }
-    return Found(path.name, slug, study, run, report, pictures)
+    return Found(name, slug, study, run, report, pictures)
+
+
+def _readable(text: str) -> str:
+    """Return a text with a question mark for what is no character, as in names not in UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _slugs(names: list[str]) -> dict[str, str]:

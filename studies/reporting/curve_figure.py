@@ -30,7 +30,11 @@ def draw_curves(curves: list[Curve]) -> Figure:
         own = [curve for curve in curves if curve.instance == instance]
         _draw_panel(panel, own, names)
         panel.set_title(
-            f"{instance.kind}, {instance.grid}", color=INK, fontsize=10, fontweight="bold"
+            f"{instance.kind}, {instance.grid}",
+            color=INK,
+            fontsize=10,
+            fontweight="bold",
+            parse_math=False,  # a file may be named anything
         )
     for panel in panels[len(instances) :]:
         panel.set_visible(False)

@@ -30,8 +30,11 @@ def percent(fraction: float | None) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """Write what a ratio differs from 1 in percent and with its sign, as in ``−0.0036``."""
-    if ratio is None:
+    """Write what a ratio differs from 1 in percent and with its sign, as in ``−0.0036``.
+
+    A dash where there is none, or it is one to 0.
+    """
+    if ratio is None or not math.isfinite(ratio):
         return "–"
     share = 100.0 * (ratio - 1.0)
     if abs(share) < 1e-7:  # rounding
