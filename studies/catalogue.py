@@ -11,8 +11,8 @@ from solvers import (
     close_matches,
     make_solver,
 )
-from studies.bagging import BAGGING
-from studies.boosting import BOOSTING
+from studies.bagging.study import BAGGING
+from studies.boosting.study import BOOSTING
 from studies.case import CASE
 from studies.drift.study import DRIFT
 from studies.drift_pruning.study import DRIFT_PRUNING

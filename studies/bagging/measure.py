@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from forestprune import PrunedEnsemble, TreeEnsemble, compete
 from formulations.arrays import FloatArray
-from studies.bagging.selection import chosen
+from studies.bagging.selection import Choice
 from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.comparing.cell import Contest
 from studies.comparing.points import Point, attempt, error, outcome_of, point_of
@@ -22,8 +21,9 @@ from studies.running.prepared import Prepared
 # ForestPrune's names here: α₂ chosen along with α, and α₂ as in the published experiments.
 TUNED, AS_PUBLISHED = "forestprune", f"forestprune[alpha2={PUBLISHED_RIDGE:g}]"
 
-_VARIANTS: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "sound": {TUNED: (None, *RIDGES), AS_PUBLISHED: (PUBLISHED_RIDGE,)},
+# α₂ that are tried, by protocol and variant.
+VARIANTS: dict[str, dict[str, tuple[float | None, ...]]] = {
+    "sound": {TUNED: RIDGES, AS_PUBLISHED: (PUBLISHED_RIDGE,)},
     "published": {AS_PUBLISHED: (PUBLISHED_RIDGE,)},
 }
 
@@ -32,14 +32,19 @@ _FINER = 7
 
 
 class _Model(NamedTuple):
-    """A model that may be taken; α is 0 for the whole one."""
+    """A model that may be taken, and its place on the path; α is 0 for the whole one."""
 
     model: PrunedEnsemble | TreeEnsemble
     nodes: int
     validation: float
+    place: int
     alpha: float
     alpha2: float | None
     gap: float | None
+
+
+# By variant and φ.
+_Choices = dict[tuple[str, float], Choice[_Model]]
 
 
 def measure(request: dict[str, Any], save: Save) -> None:
@@ -56,15 +61,15 @@ def measure(request: dict[str, Any], save: Save) -> None:
     found = Prepared.read(Path(request["path"]))
     begin = perf_counter()
     full = point_of(found, found.ensemble)
-    alphas = alphas_of(cell.top, cell.end, cell.values)
-    whole = _Model(found.ensemble, full["nodes"], full["validation"], 0.0, None, 0.0)
-    models = [*_models(found, alphas), whole]
-    if cell.instance.protocol == "sound":
-        models += _between(found, cell, models, alphas, full["validation"])
-    entries = [
-        {"phi": phi, "name": name, **_taken(found, cell, models, ridges, full["validation"] + phi)}
-        for name, ridges in _VARIANTS[cell.instance.protocol].items()
+    choices = {
+        (name, phi): Choice[_Model](full["validation"] + phi, cell.instance.protocol)
+        for name in VARIANTS[cell.instance.protocol]
         for phi in cell.marks
+    }
+    _offer(found, cell, full, choices)
+    entries = [
+        {"phi": phi, "name": name, **_account(found, choice.taken)}
+        for (name, phi), choice in choices.items()
     ]
     measured = {"full": full, "path_seconds": perf_counter() - begin, "entries": entries}
     budgets = {entry["phi"]: entry["nodes"] for entry in reversed(entries)}
@@ -76,53 +81,47 @@ def measure(request: dict[str, Any], save: Save) -> None:
         save(outcome_of(measured, cell.models[place:]))
 
 
-def _models(found: Prepared, alphas: FloatArray) -> list[_Model]:
-    """Return the models along falling α, at each α several ridges."""
-    return [
-        _Model(
+def _offer(found: Prepared, cell: Contest, full: Point, choices: _Choices) -> None:
+    """Offer the models of the path to all choices, and the whole ensemble last.
+
+    From one α of the path to the next sizes differ by a fifth or so: a smaller model that is
+    allowed may lie between one that is taken and the one before, so a sound choice looks there.
+    """
+    alphas = alphas_of(cell.top, cell.end, cell.values)
+    _offer_path(found, cell, alphas, choices)
+    whole = _Model(found.ensemble, full["nodes"], full["validation"], 0, 0.0, None, 0.0)
+    for choice in choices.values():
+        choice.offer(whole)
+    if cell.instance.protocol == "sound":
+        places = {choice.taken.place for choice in choices.values() if choice.taken.place}
+        for place in sorted(places):
+            finer = np.geomspace(alphas[place - 1], alphas[place], _FINER + 2)[1:-1]
+            _offer_path(found, cell, finer, choices)
+
+
+def _offer_path(found: Prepared, cell: Contest, alphas: FloatArray, choices: _Choices) -> None:
+    variants = VARIANTS[cell.instance.protocol]
+    ridges = dict.fromkeys(ridge for own in variants.values() for ridge in own)
+    along = candidates(found, alphas, ridges)
+    for place, one in enumerate(along):
+        gap = one.model.result.gap
+        model = _Model(
             one.model,
             one.model.n_nodes,
             error(found, one.model, "validation"),
+            place // len(ridges),
             one.alpha,
             one.alpha2,
-            one.model.result.gap if math.isfinite(one.model.result.gap) else None,
+            gap if math.isfinite(gap) else None,
         )
-        for one in candidates(found, alphas)
-    ]
+        for (name, _), choice in choices.items():
+            if one.alpha2 in variants[name]:
+                choice.offer(model)
 
 
-def _between(
-    found: Prepared, cell: Contest, models: list[_Model], alphas: FloatArray, full: float
-) -> list[_Model]:
-    """Return models between the α that a path takes and the one before, for each allowed error.
-
-    From one α of the path to the next sizes differ by a fifth or so: a smaller model that is
-    allowed may lie between them.
-    """
-    taken = {chosen(models, full + phi, "sound").alpha for phi in cell.marks}
-    finer = [
-        np.geomspace(before, alpha, _FINER + 2)[1:-1]
-        for before, alpha in pairwise(alphas.tolist())
-        if alpha in taken
-    ]
-    return _models(found, np.concatenate(finer)) if finer else []
-
-
-def _taken(
-    found: Prepared,
-    cell: Contest,
-    models: list[_Model],
-    ridges: tuple[float | None, ...],
-    most: float,
-) -> Point:
-    own = [one for one in models if one.alpha2 in ridges or one.alpha == 0.0]
-    taken = chosen(own, most, cell.instance.protocol)
-    return {
-        "alpha": taken.alpha,
-        "alpha2": taken.alpha2,
-        "gap": taken.gap,
-        **point_of(found, taken.model),
-    }
+def _account(found: Prepared, taken: _Model) -> Point:
+    own = {"alpha": taken.alpha, "alpha2": taken.alpha2, "gap": taken.gap}
+    return {**own, **point_of(found, taken.model)}
 
 
 def _rival(found: Prepared, name: str, nodes: int, limit: float) -> Point:

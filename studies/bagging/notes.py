@@ -6,7 +6,7 @@ from studies.bagging.outcomes import Outcomes
 from studies.bagging.tables import PUBLISHED_RISES, published_comparisons
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import PUBLISHED_NAMES, method_name
-from studies.comparing.wording import agreement, failures, fold_notes, order_note
+from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
 from studies.reporting.formats import change, percent
 from studies.reporting.report import machine_note, reasons
 
@@ -54,7 +54,7 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         return ["No fold has finished yet.", *reasons(run)]
     cell = run.cells[0][0]
     how = (
-        "of all models along the path, plain and with each ridge α₂ of 0.01, 0.1 and 1, and the "
+        f"of all models along the path, plain and with each ridge α₂ of {ridge_words()}, and the "
         "full one, the smallest is taken whose validation error is at most φ above the full "
         "model's, after a finer look between two α"
         if found.protocol == "sound"

@@ -11,6 +11,7 @@ import pandas as pd
 from studies.comparing.fold import Protocol
 from studies.comparing.kind import ContestRun
 from studies.comparing.published import published_as
+from studies.comparing.rises import rises_over
 from studies.running.records import Row
 
 _COLUMNS = [
@@ -84,16 +85,8 @@ class Outcomes:
         return lines
 
     def rises(self, method: str, phi: float) -> pd.Series[float]:
-        """Return what a method's mean error is above ForestPrune's, by data set, as a ratio.
-
-        Of folds those count in which both have a model.
-        """
-        keys = ["data", "fold"]
-        own = self.of(method=self.own, phi=phi).set_index(keys)["test"]
-        other = self.of(method=method, phi=phi).set_index(keys)["test"]
-        both = pd.concat({"own": own, "other": other}, axis=1).dropna()
-        means = both.groupby("data").mean()
-        return means["other"] / means["own"] - 1.0
+        """Return what a method's mean error is above ForestPrune's, as `rises_over` does."""
+        return rises_over(self.of(phi=phi), method, self.own)
 
 
 def outcomes(run: ContestRun) -> Outcomes:
@@ -107,9 +100,9 @@ def outcomes(run: ContestRun) -> Outcomes:
                 "full_nodes": row["full"]["nodes"],
                 "full_test": row["full"]["test"],
                 **entry,
-                "method": entry["model"],
+                "method": entry["name"],
             }
-            for entry in entry_lines(row)
+            for entry in row.get("entries", ())
         ]
     first = run.cells[0][0] if run.cells else None
     return Outcomes(
@@ -124,10 +117,6 @@ def outcomes(run: ContestRun) -> Outcomes:
 def entry_lines(row: Row) -> list[dict[str, Any]]:
     """Return the models of a row, with the method as ``model``."""
     return [
-        {"phi": entry["phi"], "model": entry["name"], **_rest(entry)}
+        {"model" if key == "name" else key: value for key, value in entry.items()}
         for entry in row.get("entries", ())
     ]
-
-
-def _rest(entry: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in entry.items() if name not in ("phi", "name")}

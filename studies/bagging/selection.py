@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Generic, TypeVar
 from typing import Protocol as Shape
-from typing import TypeVar
 
 from studies.comparing.fold import Protocol
 
@@ -24,23 +23,40 @@ class Sized(Shape):
 M = TypeVar("M", bound=Sized)
 
 
-def chosen(models: Sequence[M], most: float, how: Protocol) -> M:
-    """Return the model to take.
+class Choice(Generic[M]):
+    """The model to take of those that are offered one by one; only that one is kept.
+
+    Where no error is allowed that of least error is taken.
 
     Parameters
     ----------
-    models
-        Along falling α.
     most
-        The error that is allowed. Where none has it, the model of least error is taken.
+        The validation error that is allowed.
     how
         ``"sound"``: the smallest model whose error is allowed, of equal ones that of the least
         error. ``"published"``: the first one whose error is allowed, as the published search
         stops there; later ones may be smaller or better.
     """
-    allowed = [model for model in models if model.validation <= most]
-    if not allowed:
-        return min(models, key=lambda model: model.validation)
-    if how == "published":
-        return allowed[0]
-    return min(allowed, key=lambda model: (model.nodes, model.validation))
+
+    def __init__(self, most: float, how: Protocol) -> None:
+        self._most = most
+        self._how = how
+        self._taken: M | None = None
+
+    @property
+    def taken(self) -> M:
+        """The model to take; one must have been offered."""
+        assert self._taken is not None
+        return self._taken
+
+    def offer(self, model: M) -> None:
+        """Take a model in the place of the one before, if it is to be preferred."""
+        if self._taken is None or self._prefers(model, self._taken):
+            self._taken = model
+
+    def _prefers(self, new: M, old: M) -> bool:
+        if old.validation > self._most:
+            return new.validation < old.validation
+        if new.validation > self._most or self._how == "published":
+            return False
+        return (new.nodes, new.validation) < (old.nodes, old.validation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studies.bagging.figure import draw_bagging
-from studies.bagging.measure import AS_PUBLISHED, TUNED
+from studies.bagging.measure import VARIANTS
 from studies.bagging.notes import conclusion, notes
 from studies.bagging.outcomes import entry_lines, outcomes
 from studies.bagging.tables import (
@@ -15,7 +15,7 @@ from studies.bagging.tables import (
     sizes_table,
 )
 from studies.comparing.cell import Contest
-from studies.comparing.choosing import PROTOCOLS, checked_models, folds_of, left_out
+from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
 from studies.comparing.fold import FOLDS, Protocol
 from studies.comparing.kind import ContestRun, contests
 from studies.comparing.wording import without_published
@@ -32,9 +32,6 @@ ALPHAS: dict[Protocol, tuple[float, float, int]] = {
     "sound": (10.0**2.5, 10.0**-2, 64),
     "published": (10.0**1.5, 10.0**-2, 50),
 }
-
-# What ForestPrune itself is measured as.
-OWN = {"sound": (TUNED, AS_PUBLISHED), "published": (AS_PUBLISHED,)}
 
 # The published search keeps the trees' 1/n where a method does not find weights by itself.
 MODELS: dict[Protocol, tuple[str, ...]] = {
@@ -86,8 +83,8 @@ _SIZES = {
 def size_cells(size: Size, request: Request) -> list[Contest]:
     """Return the cells of a size, one a fold."""
     folds = folds_of(request, size.rows, size.folds, "forest", size.trees, size.depth)
-    protocol = request.protocol or PROTOCOLS[0]
-    models = checked_models(request, MODELS[protocol], OWN[protocol])
+    protocol = protocol_of(request)
+    models = checked_models(request, MODELS[protocol], VARIANTS[protocol])
     limit = size.search_limit if request.time_limit is None else request.time_limit
     return [
         Contest(fold, models, PHIS, *ALPHAS[protocol], limit, request.threads) for fold in folds
@@ -114,7 +111,7 @@ BAGGING = Study(
     sizes=tuple(_SIZES),
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,
-    defaults={"protocol": PROTOCOLS[0]},
+    defaults={"protocol": SOUND},
     kind=contests("studies.bagging.measure:measure", entry_lines),
     without=("solvers", "ensemble", "alpha", "repeats"),
     notices=left_out,

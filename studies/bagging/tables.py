@@ -9,18 +9,18 @@ import pandas as pd
 from studies.bagging.outcomes import Outcomes
 from studies.comparing.methods import PUBLISHED_NAMES, method_name
 from studies.comparing.published import published, published_line
+from studies.comparing.rises import better_on, median_rise, over_folds
 from studies.reporting.formats import change
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
 
-# Medians that the paper's text states: % rise of the test error over ForestPrune, by φ.
+# Medians that the paper's text states, by φ: test errors over ForestPrune's, as ratios less 1.
 PUBLISHED_RISES = {
     "baseline": {0.01: 2.2, 0.025: 2.5, 0.05: 2.5},
     "lasso": {0.01: 1.3, 0.025: 1.9, 0.05: 2.2},
     "bsts": {0.01: 0.05, 0.025: 0.4, 0.05: 0.8},
     "ccp": {0.01: 0.78, 0.025: 0.78, 0.05: 1.1},
 }
-
 
 _FEWER = (
     f"The published medians are over {len({line['dataset'] for line in published('bagging')})} "
@@ -72,14 +72,12 @@ def methods_table(found: Outcomes) -> Table:
     for method in found.rivals:
         rises = [found.rises(method, phi) for phi in found.phis]
         told = PUBLISHED_RISES.get(PUBLISHED_NAMES.get(method, ""), {})
-        better = sum(int((rise < 0.0).sum()) for rise in rises)
-        of = sum(len(rise) for rise in rises)
         rows.append(
             (
                 method_name(method),
-                *(_median(rise) for rise in rises),
+                *(median_rise(rise) for rise in rises),
                 *(change(1.0 + told[phi]) if phi in told else NOT_RUN for phi in found.phis),
-                f"{better} of {of}",
+                better_on(rises),
             )
         )
     caption = (
@@ -87,10 +85,6 @@ def methods_table(found: Outcomes) -> Table:
         "and on how many data sets and φ a method is better"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
-
-
-def _median(rises: pd.Series[float]) -> str:
-    return change(1.0 + float(rises.median())) if len(rises) else NOT_RUN
 
 
 def data_set_table(found: Outcomes) -> Table:
@@ -133,23 +127,14 @@ def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
             lines = found.of(method=found.own, phi=phi, data=data)
             told = published_line("bagging", dataset=found.told[data], phi=phi) or {}
             mse, spread = told.get("forestprune_mse"), told.get("forestprune_mse_sd")
-            errors.append(Compared(data, mse, *_ours(lines["test"], spread)))
-            nodes.append(Compared(data, told.get("node_budget"), *_ours(lines["nodes"], None)))
+            errors.append(over_folds(data, mse, lines["test"], spread))
+            nodes.append(over_folds(data, told.get("node_budget"), lines["nodes"]))
         comparisons += [
             Comparison(f"bagging, φ = {phi:g}: test MSE of ForestPrune", tuple(errors)),
             Comparison(f"bagging, φ = {phi:g}: nodes of ForestPrune", tuple(nodes)),
             _rises(found, phi),
         ]
     return tuple(comparisons)
-
-
-def _ours(
-    values: pd.Series[float], spread: float | None
-) -> tuple[float | None, float | None, float | None]:
-    """Return our mean, the published deviation and ours."""
-    if len(values) == 0:
-        return None, spread, None
-    return float(values.mean()), spread, float(values.std(ddof=0)) if len(values) > 1 else None
 
 
 def _rises(found: Outcomes, phi: float) -> Comparison:

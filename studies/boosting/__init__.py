@@ -1,5 +1,4 @@
-"""The study `boosting`: error against nodes along whole paths (FP §4, Figure 5)."""
+"""The study `boosting`: error against nodes along whole paths (FP §4, Figure 5).
 
-from studies.boosting.study import BOOSTING
-
-__all__ = ["BOOSTING"]
+Nothing is imported here: every cell is a process of its own that would import it all.
+"""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from forestprune import compete_path
-from studies.comparing.candidates import alphas_of, candidates
+from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.comparing.cell import Contest
 from studies.comparing.points import Point, attempt, outcome_of, point_of
 from studies.running.child import Save
@@ -53,7 +53,8 @@ def _points(found: Prepared, cell: Contest, name: str) -> list[Point]:
     if shape is not None:
         values = cell.values if shape == "depth" else cell.values // _SPARSER
         alphas = alphas_of(cell.top, cell.end, values)
-        along = candidates(found, alphas, shape=shape, time_limit=limit)
+        ridges = RIDGES if cell.instance.protocol == "sound" else (None, PUBLISHED_RIDGE)
+        along = candidates(found, alphas, ridges, shape=shape, time_limit=limit)
         return [
             {"value": alpha, "alpha2": ridge, **point_of(found, model)}
             for alpha, ridge, model in along

@@ -6,7 +6,7 @@ from studies.boosting.outcomes import Outcomes
 from studies.boosting.tables import published_comparisons, published_rise
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import method_name
-from studies.comparing.wording import agreement, failures, fold_notes, order_note
+from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
 from studies.reporting.formats import change
 from studies.reporting.report import machine_note, reasons
 
@@ -42,8 +42,8 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
     cell = run.cells[0][0]
     how = (
         "Of each path, and within each budget, the model of least validation error is taken; "
-        "ForestPrune's path has at each α the plain model and one for each ridge α₂ of 0.01, 0.1 "
-        "and 1"
+        "ForestPrune's path has at each α the plain model and one for each ridge α₂ of "
+        f"{ridge_words()}"
         if found.protocol == "sound"
         else "Of each path the model of least error on the very rows that are reported is taken, "
         "and within a budget that of the smallest penalty, as in the published experiments"

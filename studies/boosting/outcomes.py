@@ -14,6 +14,7 @@ from studies.comparing.candidates import PUBLISHED_RIDGE
 from studies.comparing.fold import Fold, Protocol
 from studies.comparing.kind import ContestRun
 from studies.comparing.published import published_as
+from studies.comparing.rises import rises_over
 from studies.running.records import Row
 
 # Parts of ForestPrune's path that count as methods of their own.
@@ -77,20 +78,14 @@ class Outcomes:
         return {budget: self._within(budget) for budget in self.budgets}
 
     def rises(self, lines: pd.DataFrame, method: str) -> pd.Series[float]:
-        """Return what a method's mean error is above ForestPrune's, by data set, as a ratio.
+        """Return what a method's mean error is above ForestPrune's, as `rises_over` does.
 
         Parameters
         ----------
         lines
             `best`, or those of one budget.
-        method
-            Of folds those count in which both have a path.
         """
-        errors = lines.pivot(index=["data", "fold"], columns="method", values="test")
-        if method not in errors:
-            return pd.Series(dtype=float)
-        both = errors[[self.own, method]].dropna().groupby("data").mean()
-        return both[method] / both[self.own] - 1.0
+        return rises_over(lines, method, self.own)
 
     def _within(self, budget: float) -> pd.DataFrame:
         fitting = self.points[self.points["nodes"] <= budget]

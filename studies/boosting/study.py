@@ -9,8 +9,8 @@ from studies.boosting.notes import conclusion, notes
 from studies.boosting.outcomes import PLAIN, POLISHED, outcomes, point_lines
 from studies.boosting.tables import best_table, budget_table, data_set_tables, published_comparisons
 from studies.comparing.cell import Contest
-from studies.comparing.choosing import PROTOCOLS, checked_models, folds_of, left_out
-from studies.comparing.fold import FOLDS
+from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
+from studies.comparing.fold import FOLDS, Protocol
 from studies.comparing.kind import ContestRun, contests
 from studies.comparing.wording import without_published
 from studies.reporting.report import Report
@@ -26,7 +26,7 @@ TOP, END = 10.0**2.5, 10.0**-6
 # ForestPrune itself, which is measured in any case, and parts of its path.
 OWN = ("forestprune", POLISHED, PLAIN)
 
-MODELS = {
+MODELS: dict[Protocol, tuple[str, ...]] = {
     "sound": (
         "forestprune[shape=subtree]",
         "forestprune[joint=True]",
@@ -76,7 +76,7 @@ _SIZES = {
 def size_cells(size: Size, request: Request) -> list[Contest]:
     """Return the cells of a size, one a fold."""
     folds = folds_of(request, size.rows, size.folds, "boosting", size.trees, size.depth)
-    models = checked_models(request, MODELS[request.protocol or PROTOCOLS[0]], OWN)
+    models = checked_models(request, MODELS[protocol_of(request)], OWN)
     limit = size.search_limit if request.time_limit is None else request.time_limit
     return [
         Contest(fold, models, BUDGETS, TOP, END, size.values, limit, request.threads)
@@ -104,7 +104,7 @@ BOOSTING = Study(
     sizes=tuple(_SIZES),
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,
-    defaults={"protocol": PROTOCOLS[0]},
+    defaults={"protocol": SOUND},
     kind=contests("studies.boosting.measure:measure", point_lines),
     without=("solvers", "ensemble", "alpha", "repeats"),
     notices=left_out,

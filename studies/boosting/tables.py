@@ -10,6 +10,7 @@ import pandas as pd
 from studies.boosting.outcomes import PLAIN, Outcomes
 from studies.comparing.methods import PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line
+from studies.comparing.rises import better_on, median_rise, over_folds
 from studies.reporting.formats import change
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
@@ -28,10 +29,10 @@ def best_table(found: Outcomes) -> Table:
             (
                 method_name(method),
                 change((lines["test"] / lines["full_test"]).median()),
-                NOT_RUN if method == found.own else _median(rises),
+                NOT_RUN if method == found.own else median_rise(rises),
                 f"{lines['nodes'].median():,.0f}",
                 f"{lines['trees'].median():,.0f}",
-                NOT_RUN if method == found.own else _better([rises]),
+                NOT_RUN if method == found.own else better_on([rises]),
             )
         )
     caption = (
@@ -56,9 +57,9 @@ def budget_table(found: Outcomes) -> Table:
         rows.append(
             (
                 method_name(method),
-                *(_median(rise) for rise in rises),
+                *(median_rise(rise) for rise in rises),
                 *(NOT_RUN if rise is None else change(1.0 + rise) for rise in told),
-                _better(rises),
+                better_on(rises),
             )
         )
     caption = (
@@ -101,6 +102,8 @@ def data_set_tables(found: Outcomes) -> tuple[Table, Table]:
 
 
 def _data_rows(found: Outcomes, lines: pd.DataFrame) -> Iterable[tuple[str, ...]]:
+    if not found.data:
+        return
     by_method = lines.groupby(["data", "method"])["test"]
     means, folds = by_method.mean(), by_method.count()
     full = lines[lines["method"] == found.own].groupby("data")["full_test"].mean()
@@ -128,10 +131,9 @@ def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
             line = published_line("boosting_path", dataset=found.told[data]) or {}
             own = lines[lines["data"] == data]
             mse, spread = line.get(f"{told}_mse"), line.get(f"{told}_mse_sd")
-            errors.append(Compared(data, mse, *_ours(own["test"], spread)))
-            nodes.append(
-                Compared(data, line.get(f"{told}_nodes"), *_ours(own["nodes"], None), better=None)
-            )
+            errors.append(over_folds(data, mse, own["test"], spread))
+            size = line.get(f"{told}_nodes")
+            nodes.append(over_folds(data, size, own["nodes"], better=None))
         name = method_name(method)
         comparisons += [
             Comparison(f"boosting, best on the path: test MSE of {name}", tuple(errors)),
@@ -148,11 +150,8 @@ def _at_budget(found: Outcomes, budget: float) -> Comparison:
     rows = []
     for data in found.data:
         line = published_line("boosting_budget", dataset=found.told[data], budget=budget) or {}
-        rows.append(
-            Compared(
-                data, line.get("forestprune_mse"), *_ours(own[own["data"] == data]["test"], None)
-            )
-        )
+        tests = own[own["data"] == data]["test"]
+        rows.append(over_folds(data, line.get("forestprune_mse"), tests))
     return Comparison(f"boosting, {budget:,g} nodes: test MSE of ForestPrune", tuple(rows))
 
 
@@ -168,20 +167,3 @@ def _rises(found: Outcomes, budget: float) -> Comparison:
             )
     title = f"boosting, {budget:,g} nodes: test MSE of others over ForestPrune"
     return Comparison(title, tuple(rows))
-
-
-def _ours(
-    values: pd.Series[float], spread: float | None
-) -> tuple[float | None, float | None, float | None]:
-    """Return our mean, the published deviation and ours."""
-    if len(values) == 0:
-        return None, spread, None
-    return float(values.mean()), spread, float(values.std(ddof=0)) if len(values) > 1 else None
-
-
-def _median(rises: pd.Series[float]) -> str:
-    return change(1.0 + float(rises.median())) if len(rises) else NOT_RUN
-
-
-def _better(rises: list[pd.Series[float]]) -> str:
-    return f"{sum(int((one < 0.0).sum()) for one in rises)} of {sum(len(one) for one in rises)}"

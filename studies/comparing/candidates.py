@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ from studies.running.prepared import Prepared
 # The ridge of the published experiments, that of scikit-learn's Ridge for a response of variance 1.
 PUBLISHED_RIDGE = 0.01
 
-# With the published one weights overfit where trees are deep: heavier ones shrink them.
-RIDGES = (PUBLISHED_RIDGE, 0.1, 1.0)
+# None is for models that are not polished. With the published ridge weights overfit where trees
+# are deep: heavier ones shrink them.
+RIDGES = (None, PUBLISHED_RIDGE, 0.1, 1.0)
 
 
 class Candidate(NamedTuple):
@@ -28,9 +29,14 @@ class Candidate(NamedTuple):
 
 
 def candidates(
-    found: Prepared, alphas: FloatArray, *, shape: str = "depth", time_limit: float | None = None
+    found: Prepared,
+    alphas: FloatArray,
+    ridges: Iterable[float | None],
+    *,
+    shape: str = "depth",
+    time_limit: float | None = None,
 ) -> Iterator[Candidate]:
-    """Yield models from the largest α to the smallest; at each α the plain one comes first.
+    """Yield models from the largest α to the smallest, at each α one for each ridge.
 
     Parameters
     ----------
@@ -38,11 +44,14 @@ def candidates(
         The ensemble and its rows.
     alphas
         (values,) of a standardised response.
+    ridges
+        α₂, and None for the model that is not polished.
     shape
         ``"depth"`` or ``"subtree"``, as `forestprune.prune` takes it.
     time_limit
         Seconds after which the path is cut short, or None.
     """
+    every = tuple(ridges)
     path = compete_path(
         "forestprune",
         found.ensemble,
@@ -53,10 +62,12 @@ def candidates(
         polish=None,
     )
     for alpha, pruned in path:
-        yield Candidate(alpha, None, pruned)
-        for ridge in RIDGES:
-            recipe = Recipe(shape=shape, alpha2=ridge)
-            yield Candidate(alpha, ridge, recipe.weighed(pruned, found.data, {}))
+        for ridge in every:
+            if ridge is None:
+                yield Candidate(alpha, None, pruned)
+            else:
+                recipe = Recipe(shape=shape, alpha2=ridge)
+                yield Candidate(alpha, ridge, recipe.weighed(pruned, found.data, {}))
 
 
 def alphas_of(top: float, end: float, values: int) -> FloatArray:

@@ -11,7 +11,13 @@ from studies.encoding import short
 from studies.errors import StudyError
 from studies.spec import Request
 
-PROTOCOLS: tuple[Protocol, ...] = ("sound", "published")
+# The protocol of those who do not say otherwise.
+SOUND: Protocol = "sound"
+
+
+def protocol_of(request: Request) -> Protocol:
+    """Return the protocol that is asked for, or the sound one."""
+    return request.protocol or SOUND
 
 
 def folds_of(
@@ -54,7 +60,7 @@ def folds_of(
             request.seed,
             request.target,
             request.data_dir,
-            request.protocol or PROTOCOLS[0],
+            protocol_of(request),
         )
         for name in names
         for fold in range(folds)

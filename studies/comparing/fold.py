@@ -59,7 +59,7 @@ class Fold:
 
     @property
     def kind(self) -> str:
-        """Data set and ensemble: ``abalone, random forest``."""
+        """Data set, ensemble and fold: ``abalone, random forest, fold 1 of 5``."""
         return f"{self.name}, {ENSEMBLE_NAMES[self.ensemble]}, fold {self.fold + 1} of {FOLDS}"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -31,9 +32,18 @@ def point_of(found: Prepared, model: PrunedEnsemble | TreeEnsemble) -> Point:
 
 
 def error(found: Prepared, model: PrunedEnsemble | TreeEnsemble, part: str) -> float:
-    """Return the mean squared error on a part."""
+    """Return the mean squared error on a part.
+
+    Raises
+    ------
+    ValueError
+        When it is not finite.
+    """
     X, y = found.parts[part]
-    return float(np.mean((y - model.predict(X)) ** 2))
+    mse = float(np.mean((y - model.predict(X)) ** 2))
+    if not math.isfinite(mse):
+        raise ValueError(f"the error on the {part} rows is {mse}")
+    return mse
 
 
 def outcome_of(measured: dict[str, Any], left: Sequence[str]) -> Outcome:

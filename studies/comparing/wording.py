@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from studies.comparing.candidates import RIDGES
 from studies.comparing.fold import FOLDS
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import method_name
@@ -44,6 +46,12 @@ def fold_notes(run: ContestRun) -> list[str]:
     return lines
 
 
+def ridge_words() -> str:
+    """Return the α₂ of the ridges that are tried: ``0.01, 0.1 and 1``."""
+    *others, last = (f"{ridge:g}" for ridge in RIDGES if ridge is not None)
+    return f"{', '.join(others)} and {last}"
+
+
 def failures(run: ContestRun, where: str) -> list[str]:
     """Return a sentence for each method that failed, and on how many folds."""
     counts: Counter[tuple[str, str]] = Counter()
@@ -81,9 +89,10 @@ def order_note(level: str, published: Mapping[str, float], ours: Mapping[str, fl
     level
         Where, such as ``φ = 0.01``.
     published, ours
-        By label, the median rise over ForestPrune; those count that have both.
+        By label, the median rise over ForestPrune, NaN where there is none; those count that
+        have both.
     """
-    both = [method for method in published if method in ours]
+    both = [method for method in published if math.isfinite(ours.get(method, math.nan))]
     told = sorted(both, key=lambda method: published[method])
     found = sorted(both, key=lambda method: ours[method])
     if len(both) < 2:
