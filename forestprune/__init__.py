@@ -16,7 +16,11 @@ for _name in ("formulations", "solvers"):
         )
 
 from forestprune.competitors._core.compete import compete, compete_path
-from forestprune.competitors._core.registry import available_competitors, competitor_table
+from forestprune.competitors._core.registry import (
+    available_competitors,
+    competitor_table,
+    make_competitor,
+)
 from forestprune.ensemble import TreeEnsemble
 from forestprune.estimators import (
     ForestPrunerClassifier,
@@ -111,6 +115,7 @@ __all__ = [
     "cut_trees",
     "export_problem",
     "load_problem",
+    "make_competitor",
     "plot_convergence",
     "plot_depths",
     "plot_features",

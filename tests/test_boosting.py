@@ -27,12 +27,13 @@ from contests import (
 
 from forestprune import compete_path
 from studies import studying
-from studies.boosting import BOOSTING
 from studies.boosting.figures import _errors, draw_paths
 from studies.boosting.measure import measure
-from studies.boosting.outcomes import PLAIN, POLISHED, outcomes
+from studies.boosting.outcomes import outcomes
+from studies.boosting.study import BOOSTING
 from studies.boosting.tables import best_table, budget_table, data_set_tables
 from studies.comparing.cell import Contest
+from studies.comparing.methods import PLAIN, POLISHED
 from studies.comparing.points import point_of
 from studies.overview.command import write_overview
 from studies.running import work
@@ -82,7 +83,8 @@ def test_every_method_has_a_path_from_small_to_large(
 def test_a_path_is_that_of_its_competitor(measured: tuple[Contest, Prepared, Any]) -> None:
     cell, found, saved = measured
     points = saved[-1]["paths"]["first_k"]["points"]
-    along = compete_path("first_k", found.ensemble, *found.parts["train"], values=cell.values)
+    every = found.ensemble.n_trees
+    along = compete_path("first_k", found.ensemble, *found.parts["train"], values=every)
     for point, (value, model) in zip(points, along, strict=True):
         assert point == {"value": value, **pytest.approx(point_of(found, model)).expected}
     within = saved[-1]["paths"]["bsts"]["points"]
@@ -142,7 +144,8 @@ LOST = {"reason": "ValueError: no"}
 
 
 def cell_of(data: str, fold: int, protocol: Any = "sound") -> Contest:
-    instance = fold_of(f"{data}.csv", ensemble="boosting", fold=fold, protocol=protocol)
+    own: Any = {"ensemble": "boosting", "fold": fold, "protocol": protocol, "target": None}
+    instance = fold_of(f"{data}.csv", **own)
     return Contest(instance, ("ccp", "lasso"), (50.0, 100.0), 10.0, 1.0, 5, 2.0, 1)
 
 
@@ -299,7 +302,7 @@ def test_tables_have_medians_over_folds_and_data_sets() -> None:
         "ForestPrune": "0.2250",
         "ForestPrune, α₂ = 0.01": "0.3000",
         "ForestPrune, not polished": "0.2000",
-        "CCP": "0.9000",
+        "CCP": "–",  # it failed on a fold
         "lasso": "0.5500",
     }
     assert [group.title for group in within.groups] == ["50 nodes", "100 nodes"]

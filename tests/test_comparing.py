@@ -19,8 +19,8 @@ from sklearn.linear_model import Ridge
 
 from formulations import InvalidInput
 from studies import catalogue
-from studies.bagging import BAGGING
-from studies.boosting import BOOSTING
+from studies.bagging.study import BAGGING
+from studies.boosting.study import BOOSTING
 from studies.cli import app
 from studies.comparing.candidates import RIDGES, alphas_of, candidates
 from studies.comparing.cell import Contest
@@ -131,7 +131,9 @@ def test_a_constant_response_is_only_centred(tmp_path: Path, protocol: str) -> N
     for _, y in parts_of(fold)[0].values():
         assert (y == 0.0).all()
     found, _ = prepared(fold, tmp_path / "data.pickle")
-    (point, *_) = (point_of(found, one.model) for one in candidates(found, alphas_of(1, 0.1, 2)))
+    (point, *_) = (
+        point_of(found, one.model) for one in candidates(found, alphas_of(1, 0.1, 2), RIDGES)
+    )
     assert point["test"] == 0.0
 
 
@@ -230,8 +232,8 @@ ALPHAS = alphas_of(10.0, 1e-3, 7)
 
 @pytest.mark.parametrize("shape", ["depth", "subtree"])
 def test_models_along_falling_alpha_plain_and_by_ridge(found: Prepared, shape: str) -> None:
-    along = list(candidates(found, ALPHAS, shape=shape))
-    assert [one.alpha2 for one in along] == [None, *RIDGES] * len(ALPHAS)
+    along = list(candidates(found, ALPHAS, RIDGES, shape=shape))
+    assert [one.alpha2 for one in along] == [*RIDGES] * len(ALPHAS)
     np.testing.assert_allclose([one.alpha for one in along], np.repeat(ALPHAS, 4))
     assert all(a > b for a, b in pairwise(ALPHAS))
     by_alpha = [along[k : k + 4] for k in range(0, len(along), 4)]
@@ -246,7 +248,7 @@ def test_models_along_falling_alpha_plain_and_by_ridge(found: Prepared, shape: s
 
 def test_weights_are_those_of_ridge_regression_on_the_trees(found: Prepared) -> None:
     X, y = found.parts["train"]
-    plain, *polished = list(candidates(found, ALPHAS))[-8:-4]
+    plain, *polished = list(candidates(found, ALPHAS, RIDGES))[-8:-4]
     model = plain.model.model
     assert model.n_trees > 2
     none = replace(model, constant=np.zeros(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,17 +15,15 @@ from formulations.arrays import FloatArray
 from studies.bagging.selection import Choice
 from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.comparing.cell import Contest
+from studies.comparing.methods import POLISHED, TUNED
 from studies.comparing.points import Point, attempt, error, outcome_of, point_of
 from studies.running.child import Save
 from studies.running.prepared import Prepared
 
-# ForestPrune's names here: α₂ chosen along with α, and α₂ as in the published experiments.
-TUNED, AS_PUBLISHED = "forestprune", f"forestprune[alpha2={PUBLISHED_RIDGE:g}]"
-
 # α₂ that are tried, by protocol and variant.
 VARIANTS: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "sound": {TUNED: RIDGES, AS_PUBLISHED: (PUBLISHED_RIDGE,)},
-    "published": {AS_PUBLISHED: (PUBLISHED_RIDGE,)},
+    "sound": {TUNED: RIDGES, POLISHED: (PUBLISHED_RIDGE,)},
+    "published": {POLISHED: (PUBLISHED_RIDGE,)},
 }
 
 # How many α are tried between two of the path.
@@ -76,25 +75,25 @@ def measure(request: dict[str, Any], save: Save) -> None:
     save(outcome_of(measured, cell.models))
     for place, name in enumerate(cell.models, 1):
         for phi in cell.marks:
-            entry = attempt(lambda n=name, b=budgets[phi]: _rival(found, n, b, cell.search_limit))  # type: ignore[misc]
+            entry = attempt(partial(_rival, found, name, budgets[phi], cell.search_limit))
             entries.append({"phi": phi, "name": name, **entry})
         save(outcome_of(measured, cell.models[place:]))
 
 
 def _offer(found: Prepared, cell: Contest, full: Point, choices: _Choices) -> None:
-    """Offer the models of the path to all choices, and the whole ensemble last.
+    """Offer the models of the path to all choices; to sound ones the whole ensemble, too.
 
     From one α of the path to the next sizes differ by a fifth or so: a smaller model that is
-    allowed may lie between one that is taken and the one before, so a sound choice looks there.
+    allowed may lie between one that is taken and the one before, so sound ones look there.
     """
     alphas = alphas_of(cell.top, cell.end, cell.values)
     _offer_path(found, cell, alphas, choices)
     whole = _Model(found.ensemble, full["nodes"], full["validation"], 0, 0.0, None, 0.0)
-    for choice in choices.values():
-        choice.offer(whole)
     if cell.instance.protocol == "sound":
-        places = {choice.taken.place for choice in choices.values() if choice.taken.place}
-        for place in sorted(places):
+        for choice in choices.values():
+            choice.offer(whole)
+        places = {choice.taken.place for (name, _), choice in choices.items() if name == TUNED}
+        for place in sorted(places - {0}):
             finer = np.geomspace(alphas[place - 1], alphas[place], _FINER + 2)[1:-1]
             _offer_path(found, cell, finer, choices)
 

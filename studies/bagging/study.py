@@ -18,6 +18,7 @@ from studies.comparing.cell import Contest
 from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
 from studies.comparing.fold import FOLDS, Protocol
 from studies.comparing.kind import ContestRun, contests
+from studies.comparing.methods import SUBTREES
 from studies.comparing.wording import without_published
 from studies.reporting.report import Report
 from studies.spec import Request
@@ -36,7 +37,7 @@ ALPHAS: dict[Protocol, tuple[float, float, int]] = {
 # The published search keeps the trees' 1/n where a method does not find weights by itself.
 MODELS: dict[Protocol, tuple[str, ...]] = {
     "sound": (
-        "forestprune[shape=subtree]",
+        SUBTREES,
         "first_k",
         "lasso",
         "lasso[refit=True]",

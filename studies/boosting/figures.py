@@ -12,19 +12,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from formulations.arrays import FloatArray
-from studies.boosting.outcomes import PLAIN, POLISHED, Outcomes
+from studies.boosting.outcomes import Outcomes
 from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, name_methods
-from studies.comparing.methods import method_name
+from studies.comparing.methods import PLAIN, POLISHED, SUBTREES, TUNED, method_name
 from studies.reporting.style import COLOURS, INK, new_figure, number, plain
 
 _COLUMNS = 3
 
 # How the methods are drawn, where they were run: colour, line; one without a line has marks.
 _LINES = {
-    "forestprune": (COLOURS[0], "-"),
+    TUNED: (COLOURS[0], "-"),
     POLISHED: (COLOURS[0], "-"),
     PLAIN: (COLOURS[0], "--"),
-    "forestprune[shape=subtree]": (COLOURS[2], "-"),
+    SUBTREES: (COLOURS[2], "-"),
     "forestprune[joint=True]": (COLOURS[1], "-"),
     "first_k": (COLOURS[4], ":"),
     "lasso": (COLOURS[3], "-."),

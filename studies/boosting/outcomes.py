@@ -13,12 +13,10 @@ from studies.boosting.measure import SHAPES
 from studies.comparing.candidates import PUBLISHED_RIDGE
 from studies.comparing.fold import Fold, Protocol
 from studies.comparing.kind import ContestRun
+from studies.comparing.methods import PLAIN, POLISHED, TUNED
 from studies.comparing.published import published_as
 from studies.comparing.rises import rises_over
 from studies.running.records import Row
-
-# Parts of ForestPrune's path that count as methods of their own.
-PLAIN, POLISHED = "forestprune[polish=None]", f"forestprune[alpha2={PUBLISHED_RIDGE:g}]"
 
 _COLUMNS = ["data", "fold", "method", "nodes", "trees", "validation", "test", "full_test"]
 
@@ -130,7 +128,7 @@ def methods_of(row: Row, protocol: Protocol) -> Iterator[tuple[str, list[dict[st
             continue
         if name not in SHAPES or protocol == "sound":
             yield name, [row["empty"], *points]
-        if name == "forestprune":
+        if name == TUNED:
             for part, ridge in ((POLISHED, PUBLISHED_RIDGE), (PLAIN, None)):
                 yield part, [row["empty"], *(p for p in points if p["alpha2"] == ridge)]
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from studies.boosting.figures import draw_budgets, draw_paths
 from studies.boosting.notes import conclusion, notes
-from studies.boosting.outcomes import PLAIN, POLISHED, outcomes, point_lines
+from studies.boosting.outcomes import outcomes, point_lines
 from studies.boosting.tables import best_table, budget_table, data_set_tables, published_comparisons
 from studies.comparing.cell import Contest
 from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
 from studies.comparing.fold import FOLDS, Protocol
 from studies.comparing.kind import ContestRun, contests
+from studies.comparing.methods import PLAIN, POLISHED, SUBTREES, TUNED
 from studies.comparing.wording import without_published
 from studies.reporting.report import Report
 from studies.spec import Request
@@ -24,11 +25,11 @@ BUDGETS = (50.0, 100.0, 1000.0, 5000.0)
 TOP, END = 10.0**2.5, 10.0**-6
 
 # ForestPrune itself, which is measured in any case, and parts of its path.
-OWN = ("forestprune", POLISHED, PLAIN)
+OWN = (TUNED, POLISHED, PLAIN)
 
 MODELS: dict[Protocol, tuple[str, ...]] = {
     "sound": (
-        "forestprune[shape=subtree]",
+        SUBTREES,
         "forestprune[joint=True]",
         "first_k",
         "lasso",

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from studies.boosting.outcomes import PLAIN, Outcomes
-from studies.comparing.methods import PUBLISHED_NAMES, method_name
+from studies.boosting.outcomes import Outcomes
+from studies.comparing.methods import PLAIN, PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line
 from studies.comparing.rises import better_on, median_rise, over_folds
 from studies.reporting.formats import change

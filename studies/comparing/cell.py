@@ -9,7 +9,7 @@ from studies.comparing.fold import Fold
 
 # A cell makes some ten paths and as many searches; they may take this much beside their limits.
 _SPARE_SECONDS = 1800.0
-_SEARCHES = 20
+_SEARCHES = 30
 
 
 @dataclass(frozen=True)

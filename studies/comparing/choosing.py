@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from forestprune.competitors._core.registry import make_competitor
+from forestprune import make_competitor
 from studies import datasets
 from studies.comparing.fold import Fold, Protocol
 from studies.encoding import short

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-# ForestPrune itself is the first in every table; these come from the competitors' labels.
+from studies.comparing.candidates import PUBLISHED_RIDGE
+
+# ForestPrune, with α₂ chosen along with α; with α₂ as in the published experiments; without new
+# weights; and with subtrees in place of layers.
+TUNED, POLISHED = "forestprune", f"forestprune[alpha2={PUBLISHED_RIDGE:g}]"
+PLAIN, SUBTREES = "forestprune[polish=None]", "forestprune[shape=subtree]"
+
+# Labels of competitors; ForestPrune itself is the first in every table.
 _NAMES = {
-    "forestprune": "ForestPrune",
-    "forestprune[polish=None]": "ForestPrune, not polished",
-    "forestprune[alpha2=0.01]": "ForestPrune, α₂ = 0.01",
-    "forestprune[shape=subtree]": "ForestPrune, subtrees",
+    TUNED: "ForestPrune",
+    PLAIN: "ForestPrune, not polished",
+    POLISHED: f"ForestPrune, α₂ = {PUBLISHED_RIDGE:g}",
+    SUBTREES: "ForestPrune, subtrees",
     "forestprune[joint=True]": "ForestPrune, joint",
     "first_k": "first k trees",
     "first_k[average=False]": "first k trees, 1/n kept",
