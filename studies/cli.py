@@ -18,6 +18,7 @@ from studies.options import (
     DATA_HELP,
     AlphaOption,
     DepthOption,
+    EachOnce,
     EnsembleOption,
     FolderOption,
     SolverOption,
@@ -99,7 +100,7 @@ def main(
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(cls=EachOnce)
 def study(
     context: typer.Context,
     name: Annotated[
@@ -214,7 +215,7 @@ def study(
         )
 
 
-@app.command()
+@app.command(cls=EachOnce)
 def solve(
     context: typer.Context,
     data: SourceArgument,
@@ -241,7 +242,7 @@ def solve(
     solve_file(console(), source, labels, time_limit=time_limit, seed=seed, threads=threads)
 
 
-@app.command()
+@app.command(cls=EachOnce)
 def export(
     context: typer.Context,
     data: SourceArgument,
@@ -285,12 +286,12 @@ def _refuse_to_fit(context: typer.Context, saved: bool) -> None:
         refuse_given(context, options, "a saved problem is what it is")
 
 
-app.command()(prune)
-app.command()(predict)
-app.command()(stream)
+app.command(cls=EachOnce)(prune)
+app.command(cls=EachOnce)(predict)
+app.command(cls=EachOnce)(stream)
 
 
-@app.command()
+@app.command(cls=EachOnce)
 def benchmark(
     most: Annotated[
         int, typer.Option(min=1, max=4, help="Settings to measure, from the smallest on.")
@@ -315,7 +316,7 @@ def benchmark(
         console().print(render.terminal_table(table))
 
 
-@app.command()
+@app.command(cls=EachOnce)
 def solvers(
     markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
 ) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand, TyperOption
 
 
 def at_least_zero(value: float | None) -> float | None:
@@ -78,6 +79,19 @@ def refuse_given(context: typer.Context, names: str, why: str) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise typer.BadParameter(f"{why}: leave out --{name.replace('_', '-')}")
+
+
+class EachOnce(TyperCommand):
+    """A command that refuses an option given twice, where only the last would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Check and take what is on the command line."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in given:
+            single = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+            if single and given.count(option) > 1:
+                raise typer.BadParameter(f"{option.opts[0]} is given twice, and takes one value")
+        return super().parse_args(ctx, args)
 
 
 def console() -> Console:

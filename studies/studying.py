@@ -96,11 +96,26 @@ def run_study(
     plan = make_plan(study, request, study.kind.rows)
     path = out or Path("results") / folder_name(study, request, plan)
     folder = RunFolder(path, study.kind.read_cell)
-    notice = folder.open(plan.settings(), fresh=fresh)
+    with folder.held() as unlocked:
+        notice = folder.open(plan.settings(), fresh=fresh)
+        told = [text for text in (unlocked, notice, *study.notices(request)) if text is not None]
+        _run_in(folder, console, study, plan, told, jobs)
+    return folder.path
+
+
+def _run_in(
+    folder: RunFolder,
+    console: Console,
+    study: Study,
+    plan: Plan,
+    told: Sequence[str],
+    jobs: int | None,
+) -> None:
+    """Run what an open folder does not have yet; report and show it after these notices."""
     try:
         with ProgressReporter(console, plan) as reporter:
-            for told in (*([notice] if notice else []), *study.notices(request)):
-                reporter.notice(told)
+            for text in told:
+                reporter.notice(text)
             run_plan(plan, folder, reporter, jobs)
         run, report = _reported(study, folder)
         console.print(f"[bold]{plan.title}[/]")
@@ -118,7 +133,6 @@ def run_study(
             f"{plural(len(report.violations), 'contradiction')} in the rows, the first: "
             f"{report.violations[0]}; all are in {folder.path / 'table.md'}"
         )
-    return folder.path
 
 
 def _reported(study: Study, folder: RunFolder) -> tuple[RunOf[Any, Any], Report]:

@@ -104,6 +104,8 @@ ERRORS = {
     "ensemble": (("study", "table1", "--ensemble", "trees"), "forest"),
     "data set": (("study", "table1", "--data", "diamond"), "did you mean 'diamonds'"),
     "usage": (("study", "table1", "--sise", "small"), "--sise"),
+    "twice": (("study", "--data", "a.csv", "bagging", "--data=b.csv"), "--data is given twice"),
+    "twice, a number": (("solve", "tiny.csv", "--trees", "4", "--trees", "4"), "--trees is given"),
     "command": (("studdy",), "studdy"),
     "file": (("solve", "absent.csv", "--target", "y"), "'absent.csv' does not exist"),
     "no target": (("solve", "tiny.csv"), "target must name the column"),

@@ -368,7 +368,10 @@ def test_methods_have_names() -> None:
 
 def known_folder(path: Path) -> Path:
     """A folder with two tables whose target is known, and two others."""
-    for name in ("autoMpg.csv", "stock.csv.gz", "other.csv", "mine.parquet"):
+    write_table(path / "autoMpg.csv")
+    table = pd.read_csv(path / "autoMpg.csv")
+    table.rename(columns={"class": "company10"}).to_csv(path / "stock.csv.gz", index=False)
+    for name in ("other.csv", "mine.parquet"):
         (path / name).touch()
     return path
 
@@ -392,6 +395,21 @@ def test_folds_of_all_known_data_sets_of_a_folder(tmp_path: Path) -> None:
     one = replace(request, data="other", target="y")
     assert [fold.target for fold in folds_of(one, 500, 1, "forest", 30, 5)] == ["y"]
     assert left_out(one) == []
+
+
+def test_files_that_do_not_serve_are_left_out_with_their_reasons(tmp_path: Path) -> None:
+    write_table(tmp_path / "autoMpg.csv")
+    (tmp_path / "no2.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    (tmp_path / "stock.csv").write_text("a,company10\n1,2\n", encoding="utf-8")
+    request = Request(size="small", data_dir=str(tmp_path))
+    folds = folds_of(request, 500, 1, "forest", 30, 5)
+    assert [fold.data for fold in folds] == ["autoMpg"]
+    wrong, few = left_out(request)
+    assert "no2_concentration" in wrong
+    assert "stock has 1 rows; 5 folds need at least 50" in few
+    (tmp_path / "autoMpg.csv").unlink()
+    with pytest.raises(StudyError, match="no2_concentration"):
+        folds_of(request, 500, 1, "forest", 30, 5)
 
 
 def test_without_a_folder_the_data_sets_that_come_along_are_compared() -> None:

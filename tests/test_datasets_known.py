@@ -38,7 +38,8 @@ def test_a_target_has_the_name_that_its_source_gives_it(tmp_path: Path) -> None:
 
 def test_a_known_target_that_is_not_there_is_named(tmp_path: Path) -> None:
     _write(tmp_path, stock="company1,company2\n1,2\n")
-    with pytest.raises(InvalidInput, match=r"target 'company10' is not a column; .*company1, "):
+    said = r"^data file '.*stock\.csv': target 'company10' is not a column; .*company1, "
+    with pytest.raises(InvalidInput, match=said):
         datasets.load("stock", data_dir=tmp_path)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from studies.bagging.outcomes import Outcomes
-from studies.comparing.boxes import TITLE, draw_boxes, draw_rises
-from studies.reporting.style import COLOURS, INK, new_figure, number, plain
+from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, explain_boxes
+from studies.reporting.style import COLOURS, INK, log_ticks, new_figure, number, plain
 
 
 def draw_bagging(found: Outcomes) -> Figure:
@@ -40,10 +40,10 @@ def draw_bagging(found: Outcomes) -> Figure:
         "full nodes ÷ nodes",
     )
     panels[1].set_yscale("log")
-    panels[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=10))
-    panels[1].yaxis.set_minor_locator(NullLocator())
-    panels[1].yaxis.set_major_formatter(FuncFormatter(number))
-    _boxes(panels[2], [lines["mean_depth"] for lines in own], labels, "mean depth of kept trees")
+    log_ticks(panels[1].yaxis)
+    depths = [lines["mean_depth"] for lines in own]
+    _boxes(panels[2], depths, labels, "mean depth of kept trees")
+    explain_boxes(panels[2], depths)
     panels[2].set_ylim(bottom=0.0)
     panels[0].set_title("ForestPrune, folds of all data sets", loc="left", **TITLE)
     levels = {f"φ = {phi:g}": partial(found.rises, phi=phi) for phi in found.phis}
@@ -54,9 +54,10 @@ def draw_bagging(found: Outcomes) -> Figure:
 
 def _boxes(panel: Axes, values: Sequence[Any], labels: list[str], label: str) -> None:
     for place, series in enumerate(values):
-        draw_boxes(panel, [series.to_numpy()], np.array([place]), 0.6, COLOURS[place])
+        colour = COLOURS[place % len(COLOURS)]
+        draw_boxes(panel, [series.to_numpy()], np.array([place]), 0.6, colour)
     panel.set_xticks(range(len(labels)), labels)
-    panel.yaxis.set_major_locator(MaxNLocator(nbins=6))
+    panel.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     panel.yaxis.set_major_formatter(FuncFormatter(number))
     panel.tick_params(labelsize=8)
     panel.set_ylabel(label, color=INK, fontsize=9)

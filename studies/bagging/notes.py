@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from studies.bagging.outcomes import Outcomes
-from studies.bagging.tables import PUBLISHED_RISES, published_comparisons
+from studies.bagging.tables import published_comparisons, published_rise_of
 from studies.comparing.kind import ContestRun
-from studies.comparing.methods import PUBLISHED_NAMES, method_name
+from studies.comparing.methods import method_name
 from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
 from studies.reporting.formats import change, percent
 from studies.reporting.report import machine_note, reasons
@@ -65,8 +65,9 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         *fold_notes(run),
         f"φ is an absolute rise of the MSE of a response of variance 1. ForestPrune: {how}; α: "
         f"{cell.values} from {cell.top:.3g} to {cell.end:g}. Its number of nodes is the limit of "
-        "all other methods; searches that may take long have "
-        f"{cell.search_limit:g} s each, and what they have found by then counts.",
+        "all other methods, which choose nothing by validation rows; subtrees are polished with "
+        "the published ridge. ForestPrune's path has no time limit; a search of another method has "
+        f"{cell.search_limit:g} s, and what it has found by then counts.",
         *agreement(published_comparisons(found)),
         *_orders(found),
         *failures(run, "entries"),
@@ -79,8 +80,8 @@ def _orders(found: Outcomes) -> list[str]:
     """Return where the other methods come in another order than published, and why."""
     said = []
     for phi in found.phis:
-        told = {m: PUBLISHED_RISES.get(PUBLISHED_NAMES.get(m, ""), {}) for m in found.rivals}
-        published = {method: rises[phi] for method, rises in told.items() if phi in rises}
+        told = {method: published_rise_of(found, method, phi) for method in found.rivals}
+        published = {method: rise for method, rise in told.items() if rise is not None}
         ours = {method: float(found.rises(method, phi).median()) for method in published}
         said.append(order_note(f"From the best on, φ = {phi:g}", published, ours))
     whole = found.points[found.points["method"].isin(_WHOLE)]

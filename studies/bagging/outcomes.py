@@ -10,9 +10,12 @@ import pandas as pd
 
 from studies.comparing.fold import Protocol
 from studies.comparing.kind import ContestRun
-from studies.comparing.published import published_as
+from studies.comparing.published import Told, told_of
 from studies.comparing.rises import rises_over
 from studies.running.records import Row
+
+# Of the published ensembles.
+TREES = 100
 
 _COLUMNS = [
     "data",
@@ -27,6 +30,7 @@ _COLUMNS = [
     "test",
     "full_nodes",
     "full_test",
+    "termination",
 ]
 
 
@@ -47,14 +51,14 @@ class Outcomes:
     protocol
         Of the run.
     told
-        By data set, its name in the published tables; None where these have nothing on it.
+        By data set, what the published tables tell of it.
     """
 
     points: pd.DataFrame
     methods: tuple[str, ...]
     phis: tuple[float, ...]
     protocol: Protocol
-    told: Mapping[str, str | None]
+    told: Mapping[str, Told]
 
     @property
     def own(self) -> str:
@@ -110,7 +114,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         tuple(dict.fromkeys(line["method"] for line in lines)),
         tuple(sorted({line["phi"] for line in lines})),
         "sound" if first is None else first.instance.protocol,
-        {cell.instance.name: published_as(cell.instance) for cell, _ in run.cells},
+        told_of(run, TREES),
     )
 
 

@@ -108,7 +108,7 @@ def report(run: ContestRun) -> Report:
 
 BAGGING = Study(
     name="bagging",
-    title="Random forests pruned to an allowed rise of the error, and other methods as small",
+    title="Random forests at an allowed rise of the error, and other methods as small (Figure 4)",
     sizes=tuple(_SIZES),
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
+from itertools import cycle, product
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from formulations.arrays import FloatArray
 from studies.boosting.outcomes import Outcomes
-from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, name_methods
+from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, explain_boxes, name_methods
 from studies.comparing.methods import PLAIN, POLISHED, SUBTREES, TUNED, method_name
-from studies.reporting.style import COLOURS, INK, new_figure, number, plain
+from studies.reporting.style import COLOURS, INK, log_ticks, new_figure, plain
 
 _COLUMNS = 3
 
@@ -32,8 +33,7 @@ _LINES = {
     "bsts": (COLOURS[5], ""),
 }
 
-# An axis that spans less than this ratio has evenly spaced numbers: 1, 2, 5, … would be too few.
-_NARROW = 5.0
+_STYLES = ("--", "-.", ":", "-")
 
 
 def draw_paths(found: Outcomes) -> Figure:
@@ -66,11 +66,27 @@ def draw_paths(found: Outcomes) -> Figure:
     return figure
 
 
+def _lines(methods: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return how methods are drawn; those that were asked for have what others leave."""
+    taken = {*_LINES.values(), (COLOURS[6], ":")}  # the last looks like the full model
+    pairs = ((colour, style) for style, colour in product(_STYLES, COLOURS))
+    left = cycle(pair for pair in pairs if pair not in taken)
+    others = [method for method in methods if method not in _LINES]
+    return {
+        **_LINES,
+        **{
+            # Searches within budgets have models of these sizes only.
+            method: (colour, "" if method.startswith("bsts[") else style)
+            for method, (colour, style) in zip(others, left, strict=False)
+        },
+    }
+
+
 def _draw_data(panel: Axes, found: Outcomes, data: str) -> None:
     points = found.points[found.points["data"] == data]
     most = float(points["nodes"].max())
     nodes = np.geomspace(20.0, max(most, 40.0), 120)
-    for method, (colour, style) in _LINES.items():
+    for method, (colour, style) in _lines(found.methods).items():
         own = points[points["method"] == method]
         # With several ridges the published one is a part of the first line.
         if len(own) == 0 or (method == POLISHED and found.own != POLISHED):
@@ -95,16 +111,8 @@ def _draw_data(panel: Axes, found: Outcomes, data: str) -> None:
     )
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.xaxis.set_major_locator(LogLocator(numticks=6))
-    low, high = panel.get_ylim()
-    panel.yaxis.set_major_locator(
-        MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
-        if high < _NARROW * low
-        else LogLocator(subs=(1.0, 2.0, 5.0), numticks=8)
-    )
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(number))
+    log_ticks(panel.xaxis, 0.12)
+    log_ticks(panel.yaxis)
     # A file may be named anything, which is not to be read as a formula.
     panel.set_title(data, loc="left", color=INK, fontsize=9, fontweight="bold", parse_math=False)
     panel.set_xlabel("nodes", color=INK, fontsize=8)
@@ -146,13 +154,12 @@ def draw_budgets(found: Outcomes) -> Figure:
     ]
     draw_boxes(bottom, sizes, np.arange(len(sizes)), 0.55, COLOURS[0])
     bottom.set_yscale("log")
-    bottom.yaxis.set_major_locator(LogLocator(numticks=8))
-    bottom.yaxis.set_minor_locator(NullLocator())
+    log_ticks(bottom.yaxis)
     name_methods(bottom, found.methods)
     bottom.set_ylabel("nodes", color=INK, fontsize=9)
     title = "Size of the best model on each path, folds of all data sets"
     bottom.set_title(title, loc="left", **TITLE)
-    bottom.yaxis.set_major_formatter(FuncFormatter(number))
+    explain_boxes(bottom, sizes)
     bottom.tick_params(labelsize=8)
     plain(bottom)
     return figure

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from studies.boosting.outcomes import Outcomes
-from studies.boosting.tables import published_comparisons, published_rise
+from studies.boosting.tables import published_comparisons, published_rise_of
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import method_name
 from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
-from studies.reporting.formats import change
+from studies.reporting.formats import change, plural
 from studies.reporting.report import machine_note, reasons
 
 
@@ -56,6 +58,7 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         "the model without trees counts.",
         *agreement(published_comparisons(found)),
         *_orders(found),
+        *_cut_short(run),
         *failures(run, "paths"),
         machine_note(run, "process"),
         *reasons(run),
@@ -66,9 +69,18 @@ def _orders(found: Outcomes) -> list[str]:
     """Return where the other methods come in another order than published."""
     said = []
     for budget in found.budgets:
-        told = {method: published_rise(found, method, budget) for method in found.methods[1:]}
+        told = {method: published_rise_of(found, method, budget) for method in found.methods[1:]}
         published = {method: rise for method, rise in told.items() if rise is not None}
         lines = found.within[budget]
         ours = {method: float(found.rises(lines, method).median()) for method in published}
         said.append(order_note(f"From the best on, {budget:,g} nodes", published, ours))
     return [sentence for sentence in said if sentence]
+
+
+def _cut_short(run: ContestRun) -> list[str]:
+    """Return on how many folds a limit has cut paths short, or searches of a path."""
+    paths = [(name, path) for _, row in run.cells for name, path in row.get("paths", {}).items()]
+    counts = Counter(name for name, path in paths if path.get("cut_short"))
+    folds = len(run.cells)
+    told = ", ".join(f"{method_name(name)} ({count})" for name, count in counts.items())
+    return [f"Of {plural(folds, 'fold')} limits cut short: {told}."] if told else []

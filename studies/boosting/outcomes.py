@@ -14,9 +14,12 @@ from studies.comparing.candidates import PUBLISHED_RIDGE
 from studies.comparing.fold import Fold, Protocol
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import PLAIN, POLISHED, TUNED
-from studies.comparing.published import published_as
+from studies.comparing.published import Told, told_of
 from studies.comparing.rises import rises_over
 from studies.running.records import Row
+
+# Of the published ensembles.
+TREES = 250
 
 _COLUMNS = ["data", "fold", "method", "nodes", "trees", "validation", "test", "full_test"]
 
@@ -38,14 +41,14 @@ class Outcomes:
     protocol
         Of the run.
     told
-        By data set, its name in the published tables; None where these have nothing on it.
+        By data set, what the published tables tell of it.
     """
 
     points: pd.DataFrame
     methods: tuple[str, ...]
     budgets: tuple[float, ...]
     protocol: Protocol
-    told: Mapping[str, str | None]
+    told: Mapping[str, Told]
 
     @property
     def own(self) -> str:
@@ -109,7 +112,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         tuple(dict.fromkeys(line["method"] for line in lines)),
         () if first is None else tuple(sorted(first.marks)),
         "sound" if first is None else first.instance.protocol,
-        {cell.instance.name: published_as(cell.instance) for cell, _ in run.cells},
+        told_of(run, TREES),
     )
 
 

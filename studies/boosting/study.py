@@ -101,7 +101,7 @@ def report(run: ContestRun) -> Report:
 
 BOOSTING = Study(
     name="boosting",
-    title="Boosted trees along whole paths, and other methods within budgets of nodes",
+    title="Boosted trees along whole paths, and other methods within budgets (Figure 5)",
     sizes=tuple(_SIZES),
     cells=lambda request: size_cells(_SIZES[request.size], request),
     report=report,

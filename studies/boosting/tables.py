@@ -9,9 +9,9 @@ import pandas as pd
 
 from studies.boosting.outcomes import Outcomes
 from studies.comparing.methods import PLAIN, PUBLISHED_NAMES, method_name
-from studies.comparing.published import published_line
+from studies.comparing.published import published_line, published_rise
 from studies.comparing.rises import better_on, median_rise, over_folds
-from studies.reporting.formats import change
+from studies.reporting.formats import change, plural
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
 
@@ -20,7 +20,7 @@ _SAME = "Medians over the data sets at hand that have published figures."
 
 def best_table(found: Outcomes) -> Table:
     """Return the model of least error on each path: medians over folds."""
-    header = ("", "test MSE over full %", "over ForestPrune %", "nodes", "trees", "better on")
+    header = ("", "test MSE over full %", "over ForestPrune %", "nodes", "trees", "lower on")
     rows = []
     for method in found.methods:
         lines = found.best[found.best["method"] == method]
@@ -36,8 +36,8 @@ def best_table(found: Outcomes) -> Table:
             )
         )
     caption = (
-        "The best model on each path: medians over folds, over ForestPrune's over data sets, and "
-        "on how many of these a method is better"
+        f"The best model on each path: medians over {_folds(found)}, over ForestPrune's over the "
+        "data sets, and on how many of these the error is lower"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
 
@@ -48,12 +48,12 @@ def budget_table(found: Outcomes) -> Table:
         "",
         *(f"{budget:,g} nodes" for budget in found.budgets),
         *(f"published, {budget:,g}" for budget in found.budgets),
-        "better on",
+        "lower on",
     )
     rows = []
     for method in found.methods[1:]:
         rises = [found.rises(found.within[budget], method) for budget in found.budgets]
-        told = [published_rise(found, method, budget) for budget in found.budgets]
+        told = [published_rise_of(found, method, budget) for budget in found.budgets]
         rows.append(
             (
                 method_name(method),
@@ -63,25 +63,22 @@ def budget_table(found: Outcomes) -> Table:
             )
         )
     caption = (
-        "Test MSE over ForestPrune's in %, within budgets of nodes: medians over data sets, and "
-        "on how many data sets and budgets a method is better"
+        "Test MSE over ForestPrune's in %, within budgets of nodes: medians over "
+        f"{plural(len(found.data), 'data set')}, and on how many data sets and budgets the error "
+        "is lower"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
 
 
-def published_rise(found: Outcomes, method: str, budget: float) -> float | None:
+def _folds(found: Outcomes) -> str:
+    folds = len(found.points.drop_duplicates(["data", "fold"]))
+    return f"{plural(folds, 'fold')} of {plural(len(found.data), 'data set')}"
+
+
+def published_rise_of(found: Outcomes, method: str, budget: float) -> float | None:
     """Return the published median rise over ForestPrune of the data sets at hand, or None."""
-    name = PUBLISHED_NAMES.get(method)
-    lines = [
-        line
-        for data in found.data
-        if (line := published_line("boosting_budget", dataset=found.told[data], budget=budget))
-    ]
-    if name is None or not lines or f"{name}_mse" not in lines[0]:
-        return None
-    return float(
-        pd.Series([line[f"{name}_mse"] / line["forestprune_mse"] for line in lines]).median() - 1.0
-    )
+    name = PUBLISHED_NAMES.get(method, "")
+    return published_rise("boosting_budget", found.told.values(), name, budget=budget)
 
 
 def data_set_tables(found: Outcomes) -> tuple[Table, Table]:
@@ -120,28 +117,39 @@ def _data_rows(found: Outcomes, lines: pd.DataFrame) -> Iterable[tuple[str, ...]
 
 
 def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
-    """Return published errors and sizes beside ours, for every data set at hand."""
-    if not found.methods:
+    """Return published errors and sizes beside ours for every data set at hand, if any has some."""
+    if not found.methods or not any(one.name for one in found.told.values()):
         return ()
+    where = _where(found)
     comparisons = []
     for method, told in ((found.own, "polished"), (PLAIN, "pruned")):
         lines = found.best[found.best["method"] == method]
         errors, nodes = [], []
         for data in found.data:
-            line = published_line("boosting_path", dataset=found.told[data]) or {}
+            line = published_line("boosting_path", dataset=found.told[data].name) or {}
             own = lines[lines["data"] == data]
             mse, spread = line.get(f"{told}_mse"), line.get(f"{told}_mse_sd")
-            errors.append(over_folds(data, mse, own["test"], spread))
+            errors.append(over_folds(data, found.told[data], mse, own["test"], spread))
             size = line.get(f"{told}_nodes")
-            nodes.append(over_folds(data, size, own["nodes"], better=None))
+            nodes.append(over_folds(data, found.told[data], size, own["nodes"], better=None))
         name = method_name(method)
         comparisons += [
-            Comparison(f"boosting, best on the path: test MSE of {name}", tuple(errors)),
-            Comparison(f"boosting, best on the path: nodes of {name}", tuple(nodes)),
+            Comparison(
+                f"{where}, best on the path: test MSE of {name}",
+                tuple(errors),
+            ),
+            Comparison(
+                f"{where}, best on the path: nodes of {name}",
+                tuple(nodes),
+            ),
         ]
     for budget in found.budgets:
         comparisons += [_at_budget(found, budget), _rises(found, budget)]
     return tuple(comparisons)
+
+
+def _where(found: Outcomes) -> str:
+    return f"boosting, {found.protocol} protocol"
 
 
 def _at_budget(found: Outcomes, budget: float) -> Comparison:
@@ -149,21 +157,24 @@ def _at_budget(found: Outcomes, budget: float) -> Comparison:
     own = lines[lines["method"] == found.own]
     rows = []
     for data in found.data:
-        line = published_line("boosting_budget", dataset=found.told[data], budget=budget) or {}
+        line = published_line("boosting_budget", dataset=found.told[data].name, budget=budget) or {}
         tests = own[own["data"] == data]["test"]
-        rows.append(over_folds(data, line.get("forestprune_mse"), tests))
-    return Comparison(f"boosting, {budget:,g} nodes: test MSE of ForestPrune", tuple(rows))
+        rows.append(over_folds(data, found.told[data], line.get("forestprune_mse"), tests))
+    return Comparison(
+        f"{_where(found)}, {budget:,g} nodes: test MSE of ForestPrune",
+        tuple(rows),
+    )
 
 
 def _rises(found: Outcomes, budget: float) -> Comparison:
     rows = []
     for method in found.methods[1:]:
-        told = published_rise(found, method, budget)
+        told = published_rise_of(found, method, budget)
         if told is not None:
             rises = found.rises(found.within[budget], method)
             ours = 100.0 * float(rises.median()) if len(rises) else None
             rows.append(
                 Compared(method_name(method), 100.0 * told, ours, unit="%", better=None, note=_SAME)
             )
-    title = f"boosting, {budget:,g} nodes: test MSE of others over ForestPrune"
+    title = f"{_where(found)}, {budget:,g} nodes: test MSE of others over ForestPrune"
     return Comparison(title, tuple(rows))

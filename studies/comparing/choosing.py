@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from forestprune import make_competitor
+from formulations import InvalidInput
 from studies import datasets
 from studies.comparing.fold import Fold, Protocol
 from studies.encoding import short
 from studies.errors import StudyError
+from studies.solver_kind import SOLVERS
 from studies.spec import Request
 
 # The protocol of those who do not say otherwise.
@@ -25,7 +27,8 @@ def folds_of(
 ) -> list[Fold]:
     """Return the folds of all data sets at hand, or of the one that a user asks for.
 
-    At hand are the data sets of a folder whose target is known, or those that come along.
+    At hand are the data sets of a folder whose target is known and that serve, or those that come
+    along.
 
     Parameters
     ----------
@@ -43,11 +46,12 @@ def folds_of(
     """
     if request.target is not None and request.data is None:
         raise StudyError("--target goes with --data: data sets that are known have theirs")
-    names = [request.data] if request.data is not None else datasets.names_in(request.data_dir)
+    names, reasons = _at_hand(request)
     if not names:
+        why = f" and serves: {next(iter(reasons.values()))}" if reasons else ""
         raise StudyError(
-            f"--data-dir {request.data_dir} has no data set whose target is known; name one with "
-            "--data and its column with --target"
+            f"--data-dir {request.data_dir} has no data set whose target is known{why}; name one "
+            "with --data and its column with --target"
         )
     return [
         Fold(
@@ -67,16 +71,33 @@ def folds_of(
     ]
 
 
+def _at_hand(request: Request) -> tuple[list[str], dict[str, str]]:
+    """Return the names of the data sets to use, and why others of a folder do not serve."""
+    if request.data is not None:
+        return [request.data], {}
+    names = datasets.names_in(request.data_dir)
+    reasons: dict[str, str] = {}
+    if request.data_dir is not None:
+        for name in names:
+            fold = Fold(name, 1, "forest", 1, 1, 0, data_dir=request.data_dir)
+            try:
+                fold.cut_to(SOLVERS.rows(fold))
+            except (InvalidInput, StudyError) as error:
+                reasons[name] = str(error)
+    return [name for name in names if name not in reasons], reasons
+
+
 def left_out(request: Request) -> list[str]:
-    """Return a sentence on the tables of a folder that are left out, where there are any."""
+    """Return a sentence for each reason why tables of a folder are left out."""
+    told = [f"left out: {reason}" for reason in _at_hand(request)[1].values()]
     names = datasets.without_target(request.data_dir) if request.data is None else []
-    if not names:
-        return []
-    shown = ", ".join(short(name)[1:-1] for name in names)
-    return [
-        f"left out for want of a known target: {shown}; one at a time runs with "
-        "--data NAME --target COLUMN"
-    ]
+    if names:
+        shown = ", ".join(short(name)[1:-1] for name in names)
+        told.append(
+            f"left out for want of a known target: {shown}; one at a time runs with "
+            "--data NAME --target COLUMN"
+        )
+    return told
 
 
 def checked_models(

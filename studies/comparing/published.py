@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from studies.comparing.fold import Fold
+from studies.comparing.fold import FOLDS, Fold
+from studies.comparing.kind import ContestRun
 from studies.datasets import PUBLISHED, published_name
 
 Line = dict[str, Any]
@@ -36,11 +40,67 @@ def published(name: str) -> tuple[Line, ...]:
     )
 
 
+@dataclass(frozen=True)
+class Told:
+    """What the tables tell of a data set.
+
+    Attributes
+    ----------
+    name
+        Its name there; None for a data set, or a target, that they have nothing on.
+    note
+        What differs between the published experiment and ours, as a sentence.
+    judged
+        Whether ours is of the published size, so that it may be said to be as good or not.
+    """
+
+    name: str | None
+    note: str = ""
+    judged: bool = True
+
+
+def told_of(run: ContestRun, trees: int) -> dict[str, Told]:
+    """Return what the tables tell of each data set of a run.
+
+    Parameters
+    ----------
+    trees
+        Of the published ensembles.
+    """
+    folds = len({cell.instance.fold for cell, _ in run.cells})
+    return {
+        cell.instance.name: _told(
+            cell.instance, folds, run.preparations.get(cell.instance, {}), trees
+        )
+        for cell, _ in run.cells
+    }
+
+
 def published_as(fold: Fold) -> str | None:
     """Return the name of a fold's data set in the tables; None for another target than theirs."""
     name = published_name(fold.data)
     usual = name is None or fold.target is None or fold.target in PUBLISHED[name].targets
     return name if usual else None
+
+
+def _told(fold: Fold, folds: int, made: Mapping[str, Any], trees: int) -> Told:
+    name = published_as(fold)
+    if name is None:
+        return Told(None)
+    notes = []
+    judged = folds == FOLDS and fold.trees == trees and made.get("rows_there", 0) <= fold.rows
+    if not judged:
+        notes.append(
+            f"Here {fold.trees} trees, {folds} of {FOLDS} folds and at most {fold.rows:,} rows; "
+            f"published: {trees} trees, {FOLDS} folds, all rows. So neither is said to be better."
+        )
+    others = PUBLISHED[name].outputs
+    if others:
+        notes.append(
+            f"Here without {' and '.join(others)}, which are measured along with the response; the "
+            "published errors are too low for models without them."
+        )
+    return Told(name, " ".join(notes), judged)
 
 
 def published_line(table: str, **at: str | float | None) -> Line | None:
@@ -49,3 +109,33 @@ def published_line(table: str, **at: str | float | None) -> Line | None:
         if all(line[key] == value for key, value in at.items()):
             return line
     return None
+
+
+def published_rise(
+    table: str, told: Iterable[Told], method: str, **at: str | float
+) -> float | None:
+    """Return the median of a method's published errors over ForestPrune's, as a ratio less 1.
+
+    Parameters
+    ----------
+    table
+        As in `published`.
+    told
+        The data sets at hand: the median is over those that the table has.
+    method
+        Its name in the table.
+    at
+        The line of a data set.
+
+    Returns
+    -------
+    float or None
+        None where the table has nothing on the method or the data sets.
+    """
+    lines = [published_line(table, dataset=one.name, **at) for one in told]
+    ratios = [
+        line[f"{method}_mse"] / line["forestprune_mse"]
+        for line in lines
+        if line is not None and f"{method}_mse" in line
+    ]
+    return statistics.median(ratios) - 1.0 if ratios else None

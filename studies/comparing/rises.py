@@ -7,6 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
+from studies.comparing.published import Told
 from studies.reporting.formats import change
 from studies.reporting.published import Compared
 from studies.reporting.tables import NOT_RUN
@@ -36,12 +37,16 @@ def median_rise(rises: pd.Series[float]) -> str:
 
 
 def better_on(rises: Sequence[pd.Series[float]]) -> str:
-    """Return on how many data sets, counted once for each size, a method has the lower error."""
+    """Return on how many data sets, counted once for each size, a method has the lower error.
+
+    Equal errors are not lower.
+    """
     return f"{sum(int((one < 0.0).sum()) for one in rises)} of {sum(len(one) for one in rises)}"
 
 
 def over_folds(
     name: str,
+    told: Told,
     published: float | None,
     values: pd.Series[float],
     spread: float | None = None,
@@ -53,6 +58,8 @@ def over_folds(
     ----------
     name
         Of the data set.
+    told
+        What the published tables tell of it.
     published, spread
         Mean and standard deviation, None where there is none.
     values
@@ -63,4 +70,5 @@ def over_folds(
     """
     mean = float(values.mean()) if len(values) else None
     deviation = float(values.std(ddof=0)) if len(values) > 1 else None
-    return Compared(name, published, mean, spread, deviation, better=better)
+    judged = better if told.judged else None
+    return Compared(name, published, mean, spread, deviation, better=judged, note=told.note)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -150,12 +151,23 @@ def _from_file(path: Path, target: str | None) -> Dataset:
     table = read_file(path)
     known = known_as(path.name)
     if known is not None:
-        return _known(stem(path), table, target, KNOWN[known])
+        with _errors_name(path):
+            return _known(stem(path), table, target, KNOWN[known])
     if target is None:
         raise InvalidInput(
             f"target must name the column of {path.name} to predict; it has {listed(table)}"
         )
-    return _dataset(stem(path), table, target)
+    with _errors_name(path):
+        return _dataset(stem(path), table, target)
+
+
+@contextmanager
+def _errors_name(path: Path) -> Iterator[None]:
+    """Say in errors which file they are about, which may be one of many."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"data file {str(path)!r}: {error}") from None
 
 
 def _from_openml(data_id: int, name: str, target: str | None) -> Dataset:

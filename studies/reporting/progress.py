@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -10,11 +11,11 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
+    Task,
 )
+from rich.table import Column
 from rich.text import Text
 
 from studies.kinds import AnyCell, Kind, Subject
@@ -23,10 +24,61 @@ from studies.reporting.formats import plural
 from studies.running.child import Outcome
 
 
+def seconds_left(done: int, todo: int, at_last: float, now: float) -> float | None:
+    """Return what cells will take that are to do, as long on average as those that are done.
+
+    It ticks down between two ends of cells. Once those to do take longer than that, it is what
+    a cell would take on average if all of them ended now, for there is no end in sight.
+
+    Parameters
+    ----------
+    done, todo
+        Numbers of cells of this run.
+    at_last, now
+        Seconds from its start to the end of the last cell that is done, and until now.
+
+    Returns
+    -------
+    float or None
+        Seconds; None before a cell is done and after the last one.
+    """
+    if done == 0 or todo == 0:
+        return None
+    return max(at_last / done * todo - (now - at_last), now / (done + todo))
+
+
+class DescriptionColumn(ProgressColumn):
+    """What is going on, cut where the terminal is too narrow for all columns."""
+
+    def render(self, task: Task) -> Text:
+        """Return the description; brackets in it are those of a solver's options."""
+        return Text(task.description.strip(), no_wrap=True, overflow="ellipsis")
+
+
+class TimesColumn(ProgressColumn):
+    """How long a run has taken and, once a cell is done, about how long it will take."""
+
+    def render(self, task: Task) -> Text:
+        """Return the times in words; ``at_last`` is a field of the task."""
+        now = task.elapsed or 0.0
+        text = f"{clock(now)} so far"
+        if task.total is not None:
+            done = int(task.completed)
+            left = seconds_left(done, int(task.total) - done, task.fields["at_last"], now)
+            text += "" if left is None else f", about {clock(left)} left"
+        return Text(text, style="progress.elapsed")
+
+
+def clock(seconds: float) -> str:
+    """Write a time as hours, minutes and whole seconds."""
+    return str(timedelta(seconds=int(seconds)))
+
+
 class ProgressReporter:
     """Shows a run on a console; a context manager around it.
 
-    A cell is described by what differs between the cells of the plan.
+    A cell is described by what differs between the cells of the plan. Its line begins with how
+    many are done and with the time since the run began.
     """
 
     def __init__(self, console: Console, plan: Plan) -> None:
@@ -37,16 +89,15 @@ class ProgressReporter:
         self._width = max(len(self._description(cell)) for cell in plan.cells)
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            DescriptionColumn(),
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimesColumn(table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
         )
-        self._bar = self._progress.add_task("starting", total=None)
+        self._bar = self._progress.add_task("starting", total=None, at_last=0.0)
+        self._todo = len(plan.cells)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -68,7 +119,8 @@ class ProgressReporter:
         """Set the bar up for the cells that are left."""
         if done:
             self.notice(f"{done} of {plural(cells, 'cell')} done in an earlier run")
-        self._progress.update(self._bar, total=cells - done)
+        self._todo = cells - done
+        self._progress.reset(self._bar, total=self._todo)
 
     def preparing(self, instance: Subject) -> None:
         """Show that an instance is being prepared."""
@@ -86,10 +138,13 @@ class ProgressReporter:
 
     def finished(self, cell: AnyCell, outcome: Outcome) -> None:
         """Print the cell's line and move the bar."""
-        line = Text(f"{self._description(cell):<{self._width}}  ")
+        task = self._progress.tasks[0]
+        now = task.elapsed or 0.0
+        self._progress.update(self._bar, advance=1, at_last=now)
+        count = f"[{int(task.completed):>{len(str(self._todo))}}/{self._todo}]"
+        line = Text(f"{count} {clock(now)}  {self._description(cell):<{self._width}}  ")
         line.append(*_ending(self._kind, cell, outcome))
         self._print(line)
-        self._progress.advance(self._bar)
 
     def _description(self, cell: AnyCell) -> str:
         setting = cell.setting if self._show_setting else ""

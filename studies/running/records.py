@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from studies.errors import StudyError
+from studies.running.lock import locked
 from studies.spec import Cell
 
 Row = dict[str, Any]
@@ -43,6 +45,23 @@ class RunFolder:
         self._read_cell = read_cell
         self.rows_path = path / "rows.jsonl"
         self.config_path = path / "config.json"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[str | None]:
+        """Make the folder, and keep other runs out of it; yield a notice where that cannot be.
+
+        Raises
+        ------
+        StudyError
+            When another run writes into the folder, or it cannot be written.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                notice = stack.enter_context(locked(self.path))
+            except OSError as error:
+                raise self._unwritable(error) from None
+            yield notice
 
     def open(self, config: dict[str, Any], *, fresh: bool = False) -> str | None:
         """Make the folder, write the configuration and mend a row that was cut short.
@@ -80,9 +99,7 @@ class RunFolder:
             with self.rows_path.open("ab"):
                 pass
         except OSError as error:
-            raise StudyError(
-                f"cannot write to the output folder {self.path}: {error.strerror or error}"
-            ) from None
+            raise self._unwritable(error) from None
         rows, whole = _parse(self.rows_path, self._read_cell)
         if whole == self.rows_path.stat().st_size:
             return None
@@ -92,6 +109,11 @@ class RunFolder:
         return (
             f"the last row of {self.rows_path} was cut short and is dropped; "
             f"{cells} finished {'cell is' if cells == 1 else 'cells are'} kept"
+        )
+
+    def _unwritable(self, error: OSError) -> StudyError:
+        return StudyError(
+            f"cannot write to the output folder {self.path}: {error.strerror or error}"
         )
 
     def config(self) -> dict[str, Any]:
