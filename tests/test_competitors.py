@@ -486,3 +486,18 @@ def test_a_task_knows_its_trees() -> None:
     task = Task(source, source.pruning_data(X, Y), "ccp", 1.0)
     assert task.smallest_tree == sizes(FOREST).min()
     assert isinstance(compete("ccp", source, X, Y, max_nodes=50), PrunedEnsemble)
+
+
+def test_trees_that_nearly_depend_on_each_other_have_a_best_subset() -> None:
+    # Each one alone differs enough from those before; all together do not.
+    rng = np.random.default_rng(0)
+    X = np.round(rng.uniform(size=(60, 1)), 2)
+    y = np.sin(6.0 * X[:, 0]) + rng.normal(0.0, 0.3, 60)
+    model = GradientBoostingRegressor(
+        n_estimators=100, max_depth=2, subsample=0.25, random_state=0
+    ).fit(X, y)
+    found = fp.compete("bsts", model, X, y, max_nodes=3000, time_limit=2.0)
+    loss = float(np.mean((found.predict(X) - y) ** 2))
+    assert found.result.objective == pytest.approx(loss, rel=1e-9)
+    assert found.result.bound <= loss
+    assert loss < np.mean((model.predict(X) - y) ** 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
 
 from forestprune.competitors._search.subsets import Products
 from formulations.arrays import BoolArray, FloatArray
@@ -24,9 +24,23 @@ def fitted(problem: Products, chosen: BoolArray) -> tuple[FloatArray, float]:
     kept = np.flatnonzero(chosen)
     if len(kept) == 0:
         return coefficients, problem.square
-    gram = problem.gram[np.ix_(kept, kept)]
-    coefficients[kept] = cho_solve(cho_factor(gram), problem.slopes[kept])
-    return coefficients, max(problem.square - float(problem.slopes @ coefficients), 0.0)
+    gram, slopes = problem.gram[np.ix_(kept, kept)], problem.slopes[kept]
+    weights = _inverse(gram) @ slopes
+    coefficients[kept] = weights
+    return coefficients, max(problem.square + float((gram @ weights - 2.0 * slopes) @ weights), 0.0)
+
+
+def _inverse(gram: FloatArray) -> FloatArray:
+    """Return (s, s) the inverse of the products of a subset's columns.
+
+    Where each column depends but little on those before, all may still do so together: then the
+    part in which they do not is inverted.
+    """
+    try:
+        found = cho_solve(cho_factor(gram), np.eye(len(gram)))
+    except LinAlgError:
+        found = pinvh(gram)
+    return np.asarray(found, dtype=np.float64)
 
 
 def searched(problem: Products, ends: float) -> BoolArray:
@@ -84,7 +98,7 @@ class _Rest:
         self.room = problem.most_cost - float(problem.cost[self.kept].sum())
         inverse = np.empty((0, 0))
         if len(self.kept):
-            inverse = cho_solve(cho_factor(rows[:, self.kept]), np.eye(len(self.kept)))
+            inverse = _inverse(rows[:, self.kept])
         self.own = inverse.diagonal()[:, None]
         self.share = inverse @ rows
         self.weight = inverse @ problem.slopes[self.kept]
