@@ -199,7 +199,8 @@ def _categories(name: str, found: npt.NDArray[Any]) -> Feature:
 
 def words_of(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return cells as text, whole numbers without a point; what is missing stays missing."""
-    text = [None if pd.isna(cell) else _word(cell) for cell in column.to_list()]
+    cells = column.to_list()
+    text = [None if pd.api.types.is_scalar(c) and pd.isna(c) else _word(c) for c in cells]
     return pd.Series(text, column.index, dtype=object, name=column.name)
 
 

@@ -22,10 +22,12 @@ from studies.boosting.outcomes import Outcomes
 from studies.comparing.choosing import left_out
 from studies.comparing.points import outcome_of
 from studies.comparing.published import published_as
+from studies.encoding import Encoding
 from studies.errors import StudyError
 from studies.overview import runs
 from studies.overview.command import PAGE, write_overview
 from studies.reporting.formats import change
+from studies.running.records import RunFolder
 from studies.spec import Request
 
 
@@ -148,3 +150,23 @@ def test_a_folder_that_may_not_be_entered_leaves_the_others(
     (tmp_path / "run" / "rows.jsonl").unlink()
     with pytest.raises(StudyError, match="has no run of a study"):
         write_overview(Console(file=io.StringIO()), tmp_path)
+
+
+def test_cells_that_hold_lists_are_refused_in_a_line() -> None:
+    table = pd.DataFrame({"a": [[1, 2], [3], [4, 5]]})
+    with pytest.raises(InvalidInput, match="must hold numbers or text"):
+        Encoding.decide(table)
+
+
+def test_a_carriage_return_in_a_damaged_row_ends_no_row(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.open({"title": "one", "study": "weights", "calls": []})
+    row = {"kind": "environment", "versions": {}}
+    folder.append(row)
+    with folder.rows_path.open("ab") as file:
+        file.write(b'{"kind": "envi\ronment"}\n')
+    folder.append(row)
+    size = folder.rows_path.stat().st_size
+    with pytest.raises(StudyError, match="line 2 is not a row"):
+        folder.open({"title": "one", "study": "weights", "calls": []})
+    assert folder.rows_path.stat().st_size == size  # nothing was cut off

@@ -164,11 +164,10 @@ def _sign(character: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    spaced = "".join(
+    return "".join(
         " " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character
         for character in text
     )
-    return " ".join(spaced.split(" "))
 
 
 def _parts(table: Table) -> Iterator[Table]:

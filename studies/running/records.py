@@ -215,9 +215,9 @@ def _parse(path: Path, read_cell: ReadCell) -> tuple[list[Row], int]:
         raise StudyError(f"cannot read {path}: {error.strerror or error}") from None
     rows: list[Row] = []
     whole = 0
-    for number, line in enumerate(content.splitlines(keepends=True), 1):
-        if not line.endswith(b"\n"):
-            return rows, whole
+    # Only a line feed ends a row: a damaged one may hold other ends of lines.
+    *lines, _cut_short = content.split(b"\n")
+    for number, line in enumerate(lines, 1):
         row = _row(line, read_cell)
         if row is None:
             raise StudyError(
@@ -225,7 +225,7 @@ def _parse(path: Path, read_cell: ReadCell) -> tuple[list[Row], int]:
                 "begin anew with --fresh"
             )
         rows.append(row)
-        whole += len(line)
+        whole += len(line) + 1
     return rows, whole
 
 
