@@ -37,10 +37,9 @@ def _inverse(gram: FloatArray) -> FloatArray:
     part in which they do not is inverted.
     """
     try:
-        found = cho_solve(cho_factor(gram), np.eye(len(gram)))
+        return np.asarray(cho_solve(cho_factor(gram), np.eye(len(gram))), dtype=np.float64)
     except LinAlgError:
-        found = pinvh(gram)
-    return np.asarray(found, dtype=np.float64)
+        return np.asarray(pinvh(gram), dtype=np.float64)
 
 
 def searched(problem: Products, ends: float) -> BoolArray:
