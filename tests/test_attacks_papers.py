@@ -101,7 +101,7 @@ def test_a_name_is_drawn_as_it_is() -> None:
             for nodes, error in ((0, 1.0), (50, 0.7), (90, 0.6))
         ]
     )
-    figure = draw_paths(Outcomes(points, ("forestprune",), (50.0,), "sound", {name: None}))
+    figure = draw_paths(Outcomes(points, ("forestprune",), (50.0,), "sound", {name: None}, 1.0))
     figure.savefig(io.BytesIO())
     assert name in {panel.get_title(loc="left") for panel in figure.axes}
 

@@ -326,6 +326,7 @@ def test_tables_have_medians_over_folds_and_data_sets(run: Any) -> None:
     assert column(table, "published, 0.1") == {"CCP": "–", "BSTS": "–"}
     assert column(table, "no tree %") == {"CCP": "0", "BSTS": "0"}
     assert column(table, "cut short %") == {"CCP": "0", "BSTS": "33"}
+    assert "the limit of 2 s cut short" in table.caption
     _, largest = data_set_table(found).groups
     assert largest.rows == (
         ("autoMpg", "0.4000", "1,100", "200", "0.3000", "–", "0.4500"),  # ccp failed on a fold

@@ -171,7 +171,8 @@ def boosted(methods: tuple[str, ...], low: int = 1400, folds: int = 3) -> boosti
         for fold in range(folds)
         for nodes in (0, low, low + 200 * fold + 10 * place)
     ]
-    return boosting.Outcomes(pd.DataFrame(lines), methods, (50.0, 5000.0), "sound", {"a": None})
+    budgets = (50.0, 5000.0)
+    return boosting.Outcomes(pd.DataFrame(lines), methods, budgets, "sound", {"a": None}, 1.0)
 
 
 def test_sizes_that_differ_little_have_ticks() -> None:
@@ -218,7 +219,7 @@ def test_the_figure_of_bagging_says_what_it_shows(folds: int) -> None:
         for phi in (0.01, 0.05)
         for fold in range(folds)
     ]
-    found = bagging.Outcomes(pd.DataFrame(lines), METHODS, (0.01, 0.05), "sound", {"a": None})
+    found = bagging.Outcomes(pd.DataFrame(lines), METHODS, (0.01, 0.05), "sound", {"a": None}, 1.0)
     figure = drawn(draw_bagging(found))
     *top, bottom = figure.axes
     assert all(len(labels(panel.yaxis)) >= 3 for panel in (*top, bottom))

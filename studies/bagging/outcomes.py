@@ -52,6 +52,8 @@ class Outcomes:
         Of the run.
     told
         By data set, what the published tables tell of it.
+    search_limit
+        Seconds that a search of another method had.
     """
 
     points: pd.DataFrame
@@ -59,6 +61,7 @@ class Outcomes:
     phis: tuple[float, ...]
     protocol: Protocol
     told: Mapping[str, Told]
+    search_limit: float
 
     @property
     def own(self) -> str:
@@ -115,6 +118,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         tuple(sorted({line["phi"] for line in lines})),
         "sound" if first is None else first.instance.protocol,
         told_of(run, TREES),
+        0.0 if first is None else first.search_limit,
     )
 
 

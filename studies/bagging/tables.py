@@ -100,7 +100,8 @@ def methods_table(found: Outcomes) -> Table:
     caption = (
         "Test MSE over ForestPrune's in %, within its number of nodes: medians over "
         f"{plural(len(found.data), 'data set')}; on how many data sets and φ the error is lower; "
-        "how many models have no tree, since none fits; how many searches the time limit cut short"
+        "how many models have no tree, since none fits; how many searches "
+        f"the limit of {found.search_limit:g} s cut short"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
 

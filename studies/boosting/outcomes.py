@@ -42,6 +42,8 @@ class Outcomes:
         Of the run.
     told
         By data set, what the published tables tell of it.
+    search_limit
+        Seconds that a search of another method had.
     """
 
     points: pd.DataFrame
@@ -49,6 +51,7 @@ class Outcomes:
     budgets: tuple[float, ...]
     protocol: Protocol
     told: Mapping[str, Told]
+    search_limit: float
 
     @property
     def own(self) -> str:
@@ -113,6 +116,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         () if first is None else tuple(sorted(first.marks)),
         "sound" if first is None else first.instance.protocol,
         told_of(run, TREES),
+        0.0 if first is None else first.search_limit,
     )
 
 

@@ -65,7 +65,7 @@ def budget_table(found: Outcomes) -> Table:
     caption = (
         "Test MSE over ForestPrune's in %, within budgets of nodes: medians over "
         f"{plural(len(found.data), 'data set')}, and on how many data sets and budgets the error "
-        "is lower"
+        f"is lower; BSTS had {found.search_limit:g} s a budget"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
 
