@@ -34,6 +34,7 @@ from studies.options import (
     refuse_given,
 )
 from studies.own_data.cli import predict, prune
+from studies.spec import Protocol
 from studies.streaming.cli import stream
 
 _FORESEEN = (StudyError, InvalidInput, SolverError, OSError)
@@ -137,7 +138,7 @@ def study(
         ),
     ] = None,
     protocol: Annotated[
-        Literal["sound", "published"] | None,
+        Protocol | None,
         typer.Option(
             help="For bagging and boosting: choose and scale soundly, or as the published "
             "experiments did.",

@@ -15,6 +15,7 @@ Scope = Literal["every", "smallest"]
 Polish = Literal["ridge", "best_subset"]
 Shape = Literal["depth", "subtree"]
 Weights = Literal["nodes", "depth"]
+Protocol = Literal["sound", "published"]
 
 ENSEMBLE_NAMES: dict[str, str] = {"forest": "random forest", "boosting": "gradient boosting"}
 PATH_VALUES = 50
@@ -260,7 +261,7 @@ class Request:
     time_limit: float | None = None
     threads: int = 1
     seed: int = 0
-    protocol: Literal["sound", "published"] | None = None
+    protocol: Protocol | None = None
 
     def cell(
         self, instance: Instance, alpha: float, call: Call, repeats: int, time_limit: float

@@ -537,11 +537,10 @@ def test_readers_are_told_how_rows_are_divided() -> None:
 
 def test_failures_are_told_with_their_number() -> None:
     lost = {"reason": "ValueError: no"}
-    listed = {"entries": [{"name": "ccp", **lost}, {"name": "ccp", **lost}, {"name": "bsts"}]}
-    rows = [(contest(fold=0), listed), (contest(fold=1), listed), (contest(fold=2), {})]
-    assert failures(run_of(rows), "entries") == ["CCP failed 4 times: ValueError: no"]
-    named: dict[str, Any] = {"paths": {"ccp": lost, "bsts": {"points": []}}}
-    assert failures(run_of([(contest(), named)]), "paths") == ["CCP failed 1 time: ValueError: no"]
+    listed = [("ccp", lost), ("ccp", lost), ("bsts", {})]
+    assert failures([*listed, *listed]) == ["CCP failed 4 times: ValueError: no"]
+    named: dict[str, Any] = {"ccp": lost, "bsts": {"points": []}}
+    assert failures(named.items()) == ["CCP failed 1 time: ValueError: no"]
 
 
 @STUDIES

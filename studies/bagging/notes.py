@@ -70,7 +70,7 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         f"{cell.search_limit:g} s, and what it has found by then counts.",
         *agreement(published_comparisons(found)),
         *_orders(found),
-        *failures(run, "entries"),
+        *failures((one["name"], one) for _, row in run.cells for one in row.get("entries", ())),
         machine_note(run, "process"),
         *reasons(run),
     ]

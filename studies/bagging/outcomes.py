@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from studies.comparing.fold import Protocol
+from studies.comparing.found import Found
 from studies.comparing.kind import ContestRun
-from studies.comparing.published import Told, told_of
 from studies.comparing.rises import rises_over
 from studies.running.records import Row
 
@@ -34,39 +31,18 @@ _COLUMNS = [
 ]
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """What a run has found.
+class Outcomes(Found):
+    """What a run has found, at several φ.
 
-    Attributes
-    ----------
-    points
-        A line for each ``data``, ``fold``, ``phi`` and ``method``: ``nodes``, ``trees``,
-        ``mean_depth`` and ``test`` error, none of them where the method failed; ``alpha`` and
-        ``gap`` of ForestPrune; ``full_nodes`` and ``full_test`` of the full model.
-    methods
-        Labels in their order, ForestPrune first.
-    phis
-        Ascending.
-    protocol
-        Of the run.
-    told
-        By data set, what the published tables tell of it.
-    search_limit
-        Seconds that a search of another method had.
+    Each line of ``points`` has ``phi``, ``nodes``, ``trees``, ``mean_depth`` and ``test`` error,
+    none of the last four where the method failed; ``alpha`` and ``gap`` of ForestPrune, or the
+    ``termination`` of another method; ``full_nodes`` and ``full_test`` of the full model.
     """
 
-    points: pd.DataFrame
-    methods: tuple[str, ...]
-    phis: tuple[float, ...]
-    protocol: Protocol
-    told: Mapping[str, Told]
-    search_limit: float
-
     @property
-    def own(self) -> str:
-        """The label of ForestPrune, which others are compared with."""
-        return self.methods[0]
+    def phis(self) -> tuple[float, ...]:
+        """Allowed rises of the validation error, ascending."""
+        return self.levels
 
     @property
     def variants(self) -> list[str]:
@@ -78,11 +54,6 @@ class Outcomes:
     def rivals(self) -> list[str]:
         """The methods that have ForestPrune's number of nodes as their limit."""
         return [name for name in self.methods if name not in self.variants]
-
-    @property
-    def data(self) -> list[str]:
-        """The data sets, sorted."""
-        return sorted(set(self.points["data"]), key=str.lower)
 
     def of(self, **at: Any) -> pd.DataFrame:
         """Return the lines with these entries."""
@@ -111,15 +82,7 @@ def outcomes(run: ContestRun) -> Outcomes:
             }
             for entry in row.get("entries", ())
         ]
-    first = run.cells[0][0] if run.cells else None
-    return Outcomes(
-        pd.DataFrame(lines, columns=_COLUMNS),
-        tuple(dict.fromkeys(line["method"] for line in lines)),
-        tuple(sorted({line["phi"] for line in lines})),
-        "sound" if first is None else first.instance.protocol,
-        told_of(run, TREES),
-        0.0 if first is None else first.search_limit,
-    )
+    return Outcomes.of_run(run, lines, _COLUMNS, {line["phi"] for line in lines}, TREES)
 
 
 def entry_lines(row: Row) -> list[dict[str, Any]]:

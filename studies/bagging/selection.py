@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 from typing import Protocol as Shape
 
-from studies.comparing.fold import Protocol
+from studies.spec import Protocol
 
 
 class Sized(Shape):

@@ -16,12 +16,12 @@ from studies.bagging.tables import (
 )
 from studies.comparing.cell import Contest
 from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
-from studies.comparing.fold import FOLDS, Protocol
+from studies.comparing.fold import FOLDS
 from studies.comparing.kind import ContestRun, contests
 from studies.comparing.methods import SUBTREES
 from studies.comparing.wording import without_published
 from studies.reporting.report import Report
-from studies.spec import Request
+from studies.spec import Protocol, Request
 from studies.study import Study
 
 # How much the validation error may rise above the full model's; FP §4.

@@ -11,7 +11,7 @@ from solvers import Termination
 from studies.bagging.outcomes import Outcomes
 from studies.comparing.methods import PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line, published_rise
-from studies.comparing.rises import better_on, median_rise, over_folds
+from studies.comparing.rises import SAME, better_on, median_rise, over_folds, rise_beside
 from studies.reporting.formats import change, percent, plural
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
@@ -20,7 +20,6 @@ from studies.reporting.tables import NOT_RUN, Group, Table
 # ForestPrune's, as ratios less 1.
 _CCP_RISES = {0.01: 0.78, 0.025: 0.78, 0.05: 1.1}
 
-_SAME = "Medians over the data sets at hand that have published figures."
 _TEXT = "The published median is that of the paper's text, over all its data sets."
 
 
@@ -30,7 +29,7 @@ def published_rise_of(found: Outcomes, method: str, phi: float) -> float | None:
     Over the data sets at hand, but for CCP: over all of the paper.
     """
     name = PUBLISHED_NAMES.get(method)
-    if name is None or not any(one.name for one in found.told.values()):
+    if name is None or not found.is_published:
         return None
     if name == "ccp":
         return _CCP_RISES.get(phi)
@@ -52,10 +51,9 @@ def sizes_table(found: Outcomes) -> Table:
     for method in found.variants:
         rows = [_size_row(found.of(method=method, phi=phi), phi) for phi in found.phis]
         groups.append(Group(method_name(method), tuple(rows)))
-    folds = len(found.points.drop_duplicates(["data", "fold"]))
     caption = (
         "ForestPrune, where the validation MSE may rise by φ (of a response of variance 1): "
-        f"medians over {plural(folds, 'fold')} of {plural(len(found.data), 'data set')}"
+        f"medians over {found.extent}"
     )
     return Table(caption, header, tuple(groups))
 
@@ -148,7 +146,7 @@ def data_set_table(found: Outcomes) -> Table:
 
 def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
     """Return published errors and sizes beside ours for every data set at hand, if any has some."""
-    if not any(one.name for one in found.told.values()):
+    if not found.is_published:
         return ()
     comparisons = []
     for phi in found.phis:
@@ -174,9 +172,5 @@ def _rises(found: Outcomes, phi: float) -> Iterator[Compared]:
     for method in found.rivals:
         told = published_rise_of(found, method, phi)
         if told is not None:
-            rises = found.rises(method, phi)
-            ours = 100.0 * float(rises.median()) if len(rises) else None
-            note = _TEXT if PUBLISHED_NAMES[method] == "ccp" else _SAME
-            yield Compared(
-                method_name(method), 100.0 * told, ours, unit="%", better=None, note=note
-            )
+            note = _TEXT if PUBLISHED_NAMES[method] == "ccp" else SAME
+            yield rise_beside(method, told, found.rises(method, phi), note)

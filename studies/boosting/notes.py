@@ -8,6 +8,7 @@ from studies.boosting.outcomes import Outcomes
 from studies.boosting.tables import published_comparisons, published_rise_of
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import method_name
+from studies.comparing.points import Point
 from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
 from studies.reporting.formats import change, plural
 from studies.reporting.report import machine_note, reasons
@@ -42,6 +43,7 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
     if not found.data:
         return ["No fold has finished yet.", *reasons(run)]
     cell = run.cells[0][0]
+    paths = [pair for _, row in run.cells for pair in row.get("paths", {}).items()]
     how = (
         "Of each path, and within each budget, the model of least validation error is taken; "
         "ForestPrune's path has at each α the plain model and one for each ridge α₂ of "
@@ -58,8 +60,8 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         "the model without trees counts.",
         *agreement(published_comparisons(found)),
         *_orders(found),
-        *_cut_short(run),
-        *failures(run, "paths"),
+        *_cut_short(paths, len(run.cells)),
+        *failures(paths),
         machine_note(run, "process"),
         *reasons(run),
     ]
@@ -77,10 +79,8 @@ def _orders(found: Outcomes) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def _cut_short(run: ContestRun) -> list[str]:
+def _cut_short(paths: list[tuple[str, Point]], folds: int) -> list[str]:
     """Return on how many folds a limit has cut paths short, or searches of a path."""
-    paths = [(name, path) for _, row in run.cells for name, path in row.get("paths", {}).items()]
     counts = Counter(name for name, path in paths if path.get("cut_short"))
-    folds = len(run.cells)
     told = ", ".join(f"{method_name(name)} ({count})" for name, count in counts.items())
     return [f"Of {plural(folds, 'fold')} limits cut short: {told}."] if told else []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +10,13 @@ import pandas as pd
 
 from studies.boosting.measure import SHAPES
 from studies.comparing.candidates import PUBLISHED_RIDGE
-from studies.comparing.fold import Fold, Protocol
+from studies.comparing.fold import Fold
+from studies.comparing.found import Found
 from studies.comparing.kind import ContestRun
 from studies.comparing.methods import PLAIN, POLISHED, TUNED
-from studies.comparing.published import Told, told_of
 from studies.comparing.rises import rises_over
 from studies.running.records import Row
+from studies.spec import Protocol
 
 # Of the published ensembles.
 TREES = 250
@@ -24,44 +24,18 @@ TREES = 250
 _COLUMNS = ["data", "fold", "method", "nodes", "trees", "validation", "test", "full_test"]
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """What a run has found.
+class Outcomes(Found):
+    """What a run has found, within several budgets.
 
-    Attributes
-    ----------
-    points
-        A line for each ``data``, ``fold``, ``method`` and point of its path, from the smallest
-        model to the largest: ``nodes``, ``trees``, ``validation`` and ``test`` error, and
-        ``full_test`` of the full model. The first is the model without trees.
-    methods
-        Labels in their order, ForestPrune first.
-    budgets
-        Ascending, in nodes.
-    protocol
-        Of the run.
-    told
-        By data set, what the published tables tell of it.
-    search_limit
-        Seconds that a search of another method had.
+    Each line of ``points`` is a point of a path, from the smallest model to the largest:
+    ``nodes``, ``trees``, ``validation`` and ``test`` error, and ``full_test`` of the full model.
+    The first point of a path is the model without trees.
     """
 
-    points: pd.DataFrame
-    methods: tuple[str, ...]
-    budgets: tuple[float, ...]
-    protocol: Protocol
-    told: Mapping[str, Told]
-    search_limit: float
-
     @property
-    def own(self) -> str:
-        """The label of ForestPrune, which others are compared with."""
-        return self.methods[0]
-
-    @property
-    def data(self) -> list[str]:
-        """The data sets, sorted."""
-        return sorted(set(self.points["data"]), key=str.lower)
+    def budgets(self) -> tuple[float, ...]:
+        """Budgets of nodes, ascending."""
+        return self.levels
 
     @cached_property
     def best(self) -> pd.DataFrame:
@@ -109,15 +83,8 @@ def outcomes(run: ContestRun) -> Outcomes:
     for cell, row in run.cells:
         for method, points in methods_of(row, cell.instance.protocol):
             lines += [_line(cell.instance, row, method, point) for point in points]
-    first = run.cells[0][0] if run.cells else None
-    return Outcomes(
-        pd.DataFrame(lines, columns=_COLUMNS),
-        tuple(dict.fromkeys(line["method"] for line in lines)),
-        () if first is None else tuple(sorted(first.marks)),
-        "sound" if first is None else first.instance.protocol,
-        told_of(run, TREES),
-        0.0 if first is None else first.search_limit,
-    )
+    budgets = {mark for cell, _ in run.cells for mark in cell.marks}
+    return Outcomes.of_run(run, lines, _COLUMNS, budgets, TREES)
 
 
 def methods_of(row: Row, protocol: Protocol) -> Iterator[tuple[str, list[dict[str, Any]]]]:

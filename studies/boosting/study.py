@@ -10,12 +10,12 @@ from studies.boosting.outcomes import outcomes, point_lines
 from studies.boosting.tables import best_table, budget_table, data_set_tables, published_comparisons
 from studies.comparing.cell import Contest
 from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
-from studies.comparing.fold import FOLDS, Protocol
+from studies.comparing.fold import FOLDS
 from studies.comparing.kind import ContestRun, contests
 from studies.comparing.methods import PLAIN, POLISHED, SUBTREES, TUNED
 from studies.comparing.wording import without_published
 from studies.reporting.report import Report
-from studies.spec import Request
+from studies.spec import Protocol, Request
 from studies.study import Study
 
 # Nodes; FP §4.

@@ -10,12 +10,10 @@ import pandas as pd
 from studies.boosting.outcomes import Outcomes
 from studies.comparing.methods import PLAIN, PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line, published_rise
-from studies.comparing.rises import better_on, median_rise, over_folds
+from studies.comparing.rises import better_on, median_rise, over_folds, rise_beside
 from studies.reporting.formats import change, plural
-from studies.reporting.published import Compared, Comparison
+from studies.reporting.published import Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
-
-_SAME = "Medians over the data sets at hand that have published figures."
 
 
 def best_table(found: Outcomes) -> Table:
@@ -36,7 +34,7 @@ def best_table(found: Outcomes) -> Table:
             )
         )
     caption = (
-        f"The best model on each path: medians over {_folds(found)}, over ForestPrune's over the "
+        f"The best model on each path: medians over {found.extent}, over ForestPrune's over the "
         "data sets, and on how many of these the error is lower"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
@@ -68,11 +66,6 @@ def budget_table(found: Outcomes) -> Table:
         f"is lower; BSTS had {found.search_limit:g} s a budget"
     )
     return Table(caption, header, (Group("", tuple(rows)),))
-
-
-def _folds(found: Outcomes) -> str:
-    folds = len(found.points.drop_duplicates(["data", "fold"]))
-    return f"{plural(folds, 'fold')} of {plural(len(found.data), 'data set')}"
 
 
 def published_rise_of(found: Outcomes, method: str, budget: float) -> float | None:
@@ -118,7 +111,7 @@ def _data_rows(found: Outcomes, lines: pd.DataFrame) -> Iterable[tuple[str, ...]
 
 def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
     """Return published errors and sizes beside ours for every data set at hand, if any has some."""
-    if not found.methods or not any(one.name for one in found.told.values()):
+    if not found.methods or not found.is_published:
         return ()
     where = _where(found)
     comparisons = []
@@ -171,10 +164,6 @@ def _rises(found: Outcomes, budget: float) -> Comparison:
     for method in found.methods[1:]:
         told = published_rise_of(found, method, budget)
         if told is not None:
-            rises = found.rises(found.within[budget], method)
-            ours = 100.0 * float(rises.median()) if len(rises) else None
-            rows.append(
-                Compared(method_name(method), 100.0 * told, ours, unit="%", better=None, note=_SAME)
-            )
+            rows.append(rise_beside(method, told, found.rises(found.within[budget], method)))
     title = f"{_where(found)}, {budget:,g} nodes: test MSE of others over ForestPrune"
     return Comparison(title, tuple(rows))

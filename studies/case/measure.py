@@ -166,8 +166,7 @@ def _account(found: Prepared, model: Model | PrunedEnsemble) -> dict[str, Any]:
 
 
 def _rmse(found: Prepared, model: Model | PrunedEnsemble, part: str) -> float:
-    X, y = found.parts[part]
-    return float(np.sqrt(np.mean((y - model.predict(X)) ** 2)))
+    return math.sqrt(found.mse(model, part))
 
 
 def _text_of(model: PrunedEnsemble) -> str:

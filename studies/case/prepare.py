@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from forestprune import pruning_data, read_ensemble
 from studies.running.child import Save
 from studies.running.machine import now, peak_megabytes
 from studies.running.prepare import new_model, parts_of
@@ -29,21 +26,14 @@ def prepare(request: dict[str, Any], save: Save) -> None:
     """
     instance = Instance(**request["instance"])
     parts, names = parts_of(instance)
-    X, y = parts["train"]
     model = new_model(instance.ensemble, instance.trees, instance.depth, instance.seed)
-    begin = perf_counter()
-    model.fit(X, y)
-    fitted = perf_counter()
-    ensemble = replace(read_ensemble(model), feature_names=tuple(names))
-    data = pruning_data(ensemble, X, y)
-    built = perf_counter()
-    Prepared(ensemble, data, parts).write(Path(request["path"]))
+    found, seconds = Prepared.fitted(model, parts, names)
+    found.write(Path(request["path"]))
     every = np.concatenate([rows for rows, _ in parts.values()])
     save(
         {
             "status": "ok",
-            "fit_seconds": fitted - begin,
-            "build_seconds": built - fitted,
+            **seconds,
             "features": len(names),
             "missing": float(np.isnan(every).mean()),
             "columns_with_missing": int(np.isnan(every).any(axis=0).sum()),

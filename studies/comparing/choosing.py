@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from forestprune import make_competitor
 from formulations import InvalidInput
 from studies import datasets
-from studies.comparing.fold import Fold, Protocol
+from studies.comparing.fold import Fold
 from studies.encoding import short
 from studies.errors import StudyError
 from studies.solver_kind import SOLVERS
-from studies.spec import Request
+from studies.spec import Protocol, Request
 
 # The protocol of those who do not say otherwise.
 SOUND: Protocol = "sound"

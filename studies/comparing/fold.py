@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from studies.datasets import stem
 from studies.errors import StudyError
-from studies.spec import ENSEMBLE_NAMES
-
-Protocol = Literal["sound", "published"]
+from studies.spec import ENSEMBLE_NAMES, Protocol
 
 FOLDS = 5
 

@@ -39,8 +39,7 @@ def error(found: Prepared, model: PrunedEnsemble | TreeEnsemble, part: str) -> f
     ValueError
         When it is not finite.
     """
-    X, y = found.parts[part]
-    mse = float(np.mean((y - model.predict(X)) ** 2))
+    mse = found.mse(model, part)
     if not math.isfinite(mse):
         raise ValueError(f"the error on the {part} rows is {mse}")
     return mse

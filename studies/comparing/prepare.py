@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-from forestprune import pruning_data, read_ensemble
 from studies.comparing.fold import Fold
 from studies.comparing.parts import parts_of
 from studies.running.child import Save
@@ -36,18 +33,12 @@ def prepare(request: dict[str, Any], save: Save) -> None:
     parts, names, there, dropped = parts_of(fold)
     model = new_model(fold.ensemble, fold.trees, fold.depth, fold.seed)
     model.set_params(**_OPTIONS[fold.ensemble])
-    begin = perf_counter()
-    model.fit(*parts["train"])
-    fitted = perf_counter()
-    ensemble = replace(read_ensemble(model), feature_names=tuple(names))
-    data = pruning_data(ensemble, *parts["train"])
-    built = perf_counter()
-    Prepared(ensemble, data, parts).write(Path(request["path"]))
+    found, seconds = Prepared.fitted(model, parts, names)
+    found.write(Path(request["path"]))
     save(
         {
             "status": "ok",
-            "fit_seconds": fitted - begin,
-            "build_seconds": built - fitted,
+            **seconds,
             "features": len(names),
             "dropped": dropped,
             "rows_there": there,

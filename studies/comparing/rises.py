@@ -7,10 +7,14 @@ from typing import Literal
 
 import pandas as pd
 
+from studies.comparing.methods import method_name
 from studies.comparing.published import Told
 from studies.reporting.formats import change
 from studies.reporting.published import Compared
 from studies.reporting.tables import NOT_RUN
+
+# What published medians are over, as a rule.
+SAME = "Medians over the data sets at hand that have published figures."
 
 
 def rises_over(lines: pd.DataFrame, method: str, own: str) -> pd.Series[float]:
@@ -72,3 +76,21 @@ def over_folds(
     deviation = float(values.std(ddof=0)) if len(values) > 1 else None
     judged = better if told.judged else None
     return Compared(name, published, mean, spread, deviation, better=judged, note=told.note)
+
+
+def rise_beside(
+    method: str, published: float, rises: pd.Series[float], note: str = SAME
+) -> Compared:
+    """Return the published median of a method's rise over ForestPrune beside ours, in percent.
+
+    Parameters
+    ----------
+    published
+        As a ratio less 1.
+    rises
+        Ours, by data set, as `rises_over` returns them.
+    note
+        What the published median is over.
+    """
+    ours = 100.0 * float(rises.median()) if len(rises) else None
+    return Compared(method_name(method), 100.0 * published, ours, unit="%", better=None, note=note)

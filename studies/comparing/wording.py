@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from studies.comparing.candidates import RIDGES
 from studies.comparing.fold import FOLDS
@@ -52,13 +53,9 @@ def ridge_words() -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def failures(run: ContestRun, where: str) -> list[str]:
-    """Return a sentence for each method that failed, and on how many folds."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for _, row in run.cells:
-        found = row.get(where) or ()
-        named = found.items() if isinstance(found, dict) else ((one["name"], one) for one in found)
-        counts.update((name, one["reason"]) for name, one in named if one.get("reason"))
+def failures(measured: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Return a sentence for each method that failed, and how often, from methods and points."""
+    counts = Counter((name, one["reason"]) for name, one in measured if one.get("reason"))
     return [
         f"{method_name(name)} failed {plural(count, 'time')}: {reason}"
         for (name, reason), count in counts.items()

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, Protocol
 
-from forestprune import PruningData, TreeEnsemble
+import numpy as np
+
+from forestprune import PruningData, TreeEnsemble, pruning_data, read_ensemble
 from studies.running.held_out import Part
+
+
+class Predictor(Protocol):
+    """What is asked of a model."""
+
+    @property
+    def predict(self) -> Callable[[Any], Any]:
+        """From rows (m, features) to predictions (m,)."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,41 @@ class Prepared:
     ensemble: TreeEnsemble
     data: PruningData
     parts: dict[str, Part]
+
+    @classmethod
+    def fitted(
+        cls, model: Any, parts: dict[str, Part], names: Sequence[str]
+    ) -> tuple[Prepared, dict[str, float]]:
+        """Fit a model to the training rows and build what problems need.
+
+        Parameters
+        ----------
+        model
+            As scikit-learn has it.
+        parts
+            All of them.
+        names
+            Of the features.
+
+        Returns
+        -------
+        Prepared
+        dict
+            ``fit_seconds`` and ``build_seconds``.
+        """
+        X, y = parts["train"]
+        begin = perf_counter()
+        model.fit(X, y)
+        end = perf_counter()
+        ensemble = replace(read_ensemble(model), feature_names=tuple(names))
+        data = pruning_data(ensemble, X, y)
+        seconds = {"fit_seconds": end - begin, "build_seconds": perf_counter() - end}
+        return cls(ensemble, data, parts), seconds
+
+    def mse(self, model: Predictor, part: str) -> float:
+        """Return the mean squared error of a model on a part."""
+        X, y = self.parts[part]
+        return float(np.mean((y - model.predict(X)) ** 2))
 
     def write(self, path: Path) -> None:
         """Write it to a file."""
