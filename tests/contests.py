@@ -13,9 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
-from studies.comparing.cell import Contest
-from studies.comparing.fold import Fold
-from studies.comparing.prepare import prepare
+from studies.contests.cell import Contest
+from studies.contests.fold import Fold
+from studies.contests.prepare import prepare
 from studies.reporting.report import RunOf
 from studies.reporting.tables import Table
 from studies.running.prepared import Prepared

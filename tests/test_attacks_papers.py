@@ -19,9 +19,9 @@ from formulations import InvalidInput
 from studies import datasets
 from studies.boosting.figures import draw_paths
 from studies.boosting.outcomes import Outcomes
-from studies.comparing.choosing import left_out
-from studies.comparing.points import outcome_of
 from studies.comparing.published import published_as
+from studies.contests.choosing import left_out
+from studies.contests.points import outcome_of
 from studies.encoding import Encoding
 from studies.errors import StudyError
 from studies.overview import runs

@@ -27,10 +27,10 @@ from studies.bagging.outcomes import outcomes
 from studies.bagging.selection import Choice
 from studies.bagging.study import BAGGING
 from studies.bagging.tables import data_set_table, methods_table, sizes_table
-from studies.comparing.candidates import RIDGES, alphas_of, candidates
-from studies.comparing.cell import Contest
-from studies.comparing.methods import POLISHED, TUNED
-from studies.comparing.points import error, point_of
+from studies.contests.candidates import RIDGES, alphas_of, candidates
+from studies.contests.cell import Contest
+from studies.contests.methods import POLISHED, TUNED
+from studies.contests.points import error, point_of
 from studies.overview.command import write_overview
 from studies.running import work
 from studies.running.prepared import Prepared

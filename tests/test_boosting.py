@@ -32,9 +32,9 @@ from studies.boosting.measure import measure
 from studies.boosting.outcomes import outcomes
 from studies.boosting.study import BOOSTING
 from studies.boosting.tables import best_table, budget_table, data_set_tables
-from studies.comparing.cell import Contest
-from studies.comparing.methods import PLAIN, POLISHED
-from studies.comparing.points import point_of
+from studies.contests.cell import Contest
+from studies.contests.methods import PLAIN, POLISHED
+from studies.contests.points import point_of
 from studies.overview.command import write_overview
 from studies.running import work
 from studies.running.prepared import Prepared

@@ -22,15 +22,15 @@ from studies import catalogue
 from studies.bagging.study import BAGGING
 from studies.boosting.study import BOOSTING
 from studies.cli import app
-from studies.comparing.candidates import RIDGES, alphas_of, candidates
-from studies.comparing.cell import Contest
-from studies.comparing.choosing import checked_models, folds_of, left_out
-from studies.comparing.fold import FOLDS, Fold
-from studies.comparing.methods import method_name
-from studies.comparing.parts import parts_of
-from studies.comparing.points import attempt, point_of
 from studies.comparing.published import published, published_line
 from studies.comparing.wording import failures, fold_notes
+from studies.contests.candidates import RIDGES, alphas_of, candidates
+from studies.contests.cell import Contest
+from studies.contests.choosing import checked_models, folds_of, left_out
+from studies.contests.fold import FOLDS, Fold
+from studies.contests.methods import method_name
+from studies.contests.parts import parts_of
+from studies.contests.points import attempt, point_of
 from studies.datasets import PUBLISHED, SHIPPED
 from studies.errors import StudyError
 from studies.planning import make_plan

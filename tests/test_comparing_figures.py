@@ -17,7 +17,7 @@ from studies.bagging.figure import draw_bagging
 from studies.boosting import outcomes as boosting
 from studies.boosting.figures import draw_budgets, draw_paths
 from studies.comparing.boxes import draw_boxes, draw_rises, explain_boxes
-from studies.reporting.style import COLOURS, log_ticks, new_figure
+from studies.drawing.style import COLOURS, log_ticks, new_figure
 
 METHODS = ("forestprune", "first_k", "lasso")
 

@@ -25,6 +25,7 @@ from studies.case.cell import CaseCell
 from studies.case.published import comparisons as case_comparisons
 from studies.case.tables import PUBLISHED as CASE_PUBLISHED
 from studies.cli import app
+from studies.drawing.style import new_figure
 from studies.planning import make_plan
 from studies.reporting import latex
 from studies.reporting.curves import Curve
@@ -33,7 +34,6 @@ from studies.reporting.html import picture, svg
 from studies.reporting.html import table as html_table
 from studies.reporting.published import Compared, Comparison, published_table, summary
 from studies.reporting.report import Report, Run, RunOf
-from studies.reporting.style import new_figure
 from studies.reporting.tables import Group, Table
 from studies.running.records import RunFolder
 from studies.spec import PRUNED, Cell, Instance, Method, Request

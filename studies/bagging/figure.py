@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from studies.bagging.outcomes import Outcomes
 from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, explain_boxes
-from studies.reporting.style import COLOURS, INK, log_ticks, new_figure, number, plain
+from studies.drawing.style import COLOURS, INK, log_ticks, new_figure, number, plain
 
 
 def draw_bagging(found: Outcomes) -> Figure:

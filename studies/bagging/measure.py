@@ -13,10 +13,10 @@ import numpy as np
 from forestprune import PrunedEnsemble, TreeEnsemble, compete
 from formulations.arrays import FloatArray
 from studies.bagging.selection import Choice
-from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
-from studies.comparing.cell import Contest
-from studies.comparing.methods import POLISHED, TUNED
-from studies.comparing.points import Point, attempt, error, outcome_of, point_of
+from studies.contests.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
+from studies.contests.cell import Contest
+from studies.contests.methods import POLISHED, TUNED
+from studies.contests.points import Point, attempt, error, outcome_of, point_of
 from studies.running.child import Save
 from studies.running.prepared import Prepared
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from studies.bagging.outcomes import Outcomes
 from studies.bagging.tables import published_comparisons, published_rise_of
-from studies.comparing.kind import ContestRun
-from studies.comparing.methods import method_name
 from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
+from studies.contests.kind import ContestRun
+from studies.contests.methods import method_name
 from studies.reporting.formats import change, percent
 from studies.reporting.report import machine_note, reasons
 

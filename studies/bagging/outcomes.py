@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from studies.comparing.found import Found
-from studies.comparing.kind import ContestRun
 from studies.comparing.rises import rises_over
+from studies.contests.kind import ContestRun
 from studies.running.records import Row
 
 # Of the published ensembles.

@@ -14,12 +14,12 @@ from studies.bagging.tables import (
     published_comparisons,
     sizes_table,
 )
-from studies.comparing.cell import Contest
-from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
-from studies.comparing.fold import FOLDS
-from studies.comparing.kind import ContestRun, contests
-from studies.comparing.methods import SUBTREES
 from studies.comparing.wording import without_published
+from studies.contests.cell import Contest
+from studies.contests.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
+from studies.contests.fold import FOLDS
+from studies.contests.kind import ContestRun, contests
+from studies.contests.methods import SUBTREES
 from studies.reporting.report import Report
 from studies.spec import Protocol, Request
 from studies.study import Study

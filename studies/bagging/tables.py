@@ -9,9 +9,9 @@ import pandas as pd
 
 from solvers import Termination
 from studies.bagging.outcomes import Outcomes
-from studies.comparing.methods import PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line, published_rise
 from studies.comparing.rises import SAME, better_on, median_rise, over_folds, rise_beside
+from studies.contests.methods import PUBLISHED_NAMES, method_name
 from studies.reporting.formats import change, percent, plural
 from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from formulations.arrays import FloatArray
 from studies.boosting.outcomes import Outcomes
 from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, explain_boxes, name_methods
-from studies.comparing.methods import PLAIN, POLISHED, SUBTREES, TUNED, method_name
-from studies.reporting.style import COLOURS, INK, log_ticks, new_figure, plain
+from studies.contests.methods import PLAIN, POLISHED, SUBTREES, TUNED, method_name
+from studies.drawing.style import COLOURS, INK, log_ticks, new_figure, plain
 
 _COLUMNS = 3
 

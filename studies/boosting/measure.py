@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from forestprune import Termination, compete, compete_path, make_competitor
-from studies.comparing.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
-from studies.comparing.cell import Contest
-from studies.comparing.methods import SUBTREES, TUNED
-from studies.comparing.points import Point, attempt, outcome_of, point_of
+from studies.contests.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
+from studies.contests.cell import Contest
+from studies.contests.methods import SUBTREES, TUNED
+from studies.contests.points import Point, attempt, outcome_of, point_of
 from studies.running.child import Save
 from studies.running.prepared import Prepared
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 from studies.boosting.outcomes import Outcomes
 from studies.boosting.tables import published_comparisons, published_rise_of
-from studies.comparing.kind import ContestRun
-from studies.comparing.methods import method_name
-from studies.comparing.points import Point
 from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
+from studies.contests.kind import ContestRun
+from studies.contests.methods import method_name
+from studies.contests.points import Point
 from studies.reporting.formats import change, plural
 from studies.reporting.report import machine_note, reasons
 

@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from studies.boosting.measure import SHAPES
-from studies.comparing.candidates import PUBLISHED_RIDGE
-from studies.comparing.fold import Fold
 from studies.comparing.found import Found
-from studies.comparing.kind import ContestRun
-from studies.comparing.methods import PLAIN, POLISHED, TUNED
 from studies.comparing.rises import rises_over
+from studies.contests.candidates import PUBLISHED_RIDGE
+from studies.contests.fold import Fold
+from studies.contests.kind import ContestRun
+from studies.contests.methods import PLAIN, POLISHED, TUNED
 from studies.running.records import Row
 from studies.spec import Protocol
 

@@ -8,12 +8,12 @@ from studies.boosting.figures import draw_budgets, draw_paths
 from studies.boosting.notes import conclusion, notes
 from studies.boosting.outcomes import outcomes, point_lines
 from studies.boosting.tables import best_table, budget_table, data_set_tables, published_comparisons
-from studies.comparing.cell import Contest
-from studies.comparing.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
-from studies.comparing.fold import FOLDS
-from studies.comparing.kind import ContestRun, contests
-from studies.comparing.methods import PLAIN, POLISHED, SUBTREES, TUNED
 from studies.comparing.wording import without_published
+from studies.contests.cell import Contest
+from studies.contests.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
+from studies.contests.fold import FOLDS
+from studies.contests.kind import ContestRun, contests
+from studies.contests.methods import PLAIN, POLISHED, SUBTREES, TUNED
 from studies.reporting.report import Report
 from studies.spec import Protocol, Request
 from studies.study import Study

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import pandas as pd
 
 from studies.boosting.outcomes import Outcomes
-from studies.comparing.methods import PLAIN, PUBLISHED_NAMES, method_name
 from studies.comparing.published import published_line, published_rise
 from studies.comparing.rises import better_on, median_rise, over_folds, rise_beside
+from studies.contests.methods import PLAIN, PUBLISHED_NAMES, method_name
 from studies.reporting.formats import change, plural
 from studies.reporting.published import Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table

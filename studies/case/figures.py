@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from forestprune import PrunedEnsemble, plot_trees
 from studies.case.cell import CaseCell
-from studies.reporting.style import COLOURS, INK, new_figure, number, plain
+from studies.drawing.style import COLOURS, INK, new_figure, number, plain
 from studies.running.records import Row
 
 # Small letters in a picture of many trees want more dots than others.

@@ -1,1 +1,1 @@
-"""What `bagging` and `boosting` share: folds of many data sets, protocols, models compared."""
+"""What the outcomes of contests say: who is ahead, by how much, and beside what is published."""

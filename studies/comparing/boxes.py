@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from formulations.arrays import FloatArray
-from studies.comparing.methods import method_name
-from studies.reporting.style import COLOURS, INK, STRIDES, decades, plain, set_ticks
+from studies.contests.methods import method_name
+from studies.drawing.style import COLOURS, INK, STRIDES, decades, plain, set_ticks
 
 # Rises below this many percent are drawn on a linear scale, others on a logarithmic one.
 _LINEAR = 10.0

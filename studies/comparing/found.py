@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import pandas as pd
 
-from studies.comparing.kind import ContestRun
 from studies.comparing.published import Told, told_of
+from studies.contests.kind import ContestRun
 from studies.reporting.formats import plural
 from studies.spec import Protocol
 

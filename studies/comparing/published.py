@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from studies.comparing.fold import FOLDS, Fold
-from studies.comparing.kind import ContestRun
+from studies.contests.fold import FOLDS, Fold
+from studies.contests.kind import ContestRun
 from studies.datasets import PUBLISHED, published_name
 
 Line = dict[str, Any]

@@ -7,8 +7,8 @@ from typing import Literal
 
 import pandas as pd
 
-from studies.comparing.methods import method_name
 from studies.comparing.published import Told
+from studies.contests.methods import method_name
 from studies.reporting.formats import change
 from studies.reporting.published import Compared
 from studies.reporting.tables import NOT_RUN

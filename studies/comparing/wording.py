@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from studies.comparing.candidates import RIDGES
-from studies.comparing.fold import FOLDS
-from studies.comparing.kind import ContestRun
-from studies.comparing.methods import method_name
+from studies.contests.candidates import RIDGES
+from studies.contests.fold import FOLDS
+from studies.contests.kind import ContestRun
+from studies.contests.methods import method_name
 from studies.reporting.formats import plural
 from studies.reporting.published import Comparison
 from studies.reporting.tables import Table, columns_of

@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from studies.drawing.stream_panels import MARK, dress, mark
+from studies.drawing.style import COLOURS, INK, new_figure
 from studies.drift.kind import DriftRun
 from studies.drift.systems import SYSTEMS
 from studies.drift.tables import Entry, by_stream
-from studies.reporting.stream_panels import MARK, dress, mark
-from studies.reporting.style import COLOURS, INK, new_figure
 
 _COLUMNS = 2
 

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from studies.drawing.stream_panels import MARK, dress, mark
+from studies.drawing.style import COLOURS, INK, new_figure, number
 from studies.drift_pruning.entries import Entry, by_stream
 from studies.drift_pruning.tables import MODEL_NAMES, MODELS
-from studies.reporting.stream_panels import MARK, dress, mark
-from studies.reporting.style import COLOURS, INK, new_figure, number
 from studies.running.records import Row
 
 _COLUMNS = 2

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
+from studies.drawing.style import COLOURS, INK, MARKERS, new_figure, number, plain
 from studies.gaps.problems import Attempt, Problem
 from studies.gaps.statistics import performance_profile
-from studies.reporting.style import COLOURS, INK, MARKERS, new_figure, number, plain
 
 # Gaps below this count as proven, and are drawn here: a logarithmic axis has no zero.
 _PROVEN = 1e-6

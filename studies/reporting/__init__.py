@@ -1,1 +1,1 @@
-"""From rows to what people read: progress, tables and figure."""
+"""From rows to what people read: progress, tables, pages and LaTeX."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from studies.drawing.curve_figure import draw_curves
 from studies.paths import path_cells
-from studies.reporting.curve_figure import draw_curves
 from studies.reporting.curves import brief_columns, budget_table, curves_of, point_table
 from studies.reporting.report import Report, Run
 from studies.reporting.tables import columns_of

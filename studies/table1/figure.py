@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from studies.reporting.style import COLOURS, INK, MARKERS, for_text, new_figure, number, plain
+from studies.drawing.style import COLOURS, INK, MARKERS, for_text, new_figure, number, plain
 from studies.running.records import solve_times
 from studies.spec import ENSEMBLE_NAMES, call_name, solver_name
 from studies.table1.tables import Grid

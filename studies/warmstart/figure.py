@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from studies.drawing.style import COLOURS, INK, new_figure, number, plain
 from studies.reporting.formats import seconds
-from studies.reporting.style import COLOURS, INK, new_figure, number, plain
 from studies.warmstart.cell import COMPARED, STARTS
 from studies.warmstart.paths import Paths
 

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from studies.drawing.style import COLOURS, INK, MARKERS, new_figure, number, plain
 from studies.reporting.curves import Curve
-from studies.reporting.style import COLOURS, INK, MARKERS, new_figure, number, plain
 
 _COLUMNS = 2
 

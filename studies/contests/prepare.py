@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from studies.comparing.fold import Fold
-from studies.comparing.parts import parts_of
+from studies.contests.fold import Fold
+from studies.contests.parts import parts_of
 from studies.running.child import Save
 from studies.running.machine import now, peak_megabytes
 from studies.running.prepare import new_model

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from studies.comparing.cell import Contest
-from studies.comparing.fold import Fold
+from studies.contests.cell import Contest
+from studies.contests.fold import Fold
 from studies.kinds import Kind
 from studies.reporting.report import RunOf
 from studies.running.child import Outcome
@@ -40,7 +40,7 @@ def contests(measure: str, points: Callable[[Row], list[dict[str, Any]]]) -> Kin
 
     return replace(
         SOLVERS,
-        prepare="studies.comparing.prepare:prepare",
+        prepare="studies.contests.prepare:prepare",
         measure=measure,
         read_cell=Contest.from_dict,
         read_instance=lambda given: Fold(**given),

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from formulations.arrays import FloatArray, IntArray
 from studies import datasets
-from studies.comparing.fold import FOLDS, Fold
+from studies.contests.fold import FOLDS, Fold
 from studies.running.held_out import Part
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from studies.comparing.fold import Fold
+from studies.contests.fold import Fold
 
 # A cell makes some ten paths and as many searches; they may take this much beside their limits.
 _SPARE_SECONDS = 1800.0

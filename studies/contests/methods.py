@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studies.comparing.candidates import PUBLISHED_RIDGE
+from studies.contests.candidates import PUBLISHED_RIDGE
 
 # ForestPrune, with α₂ chosen along with α; with α₂ as in the published experiments; without new
 # weights; and with subtrees in place of layers.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from studies.reporting.style import GRID, number, plain
+from studies.drawing.style import GRID, number, plain
 
 MARK = "#999999"
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from forestprune import make_competitor
 from formulations import InvalidInput
 from studies import datasets
-from studies.comparing.fold import Fold
+from studies.contests.fold import Fold
 from studies.encoding import short
 from studies.errors import StudyError
 from studies.solver_kind import SOLVERS

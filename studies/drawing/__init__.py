@@ -1,0 +1,1 @@
+"""Figures: their style, and what several of them draw."""
