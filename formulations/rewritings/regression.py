@@ -262,23 +262,20 @@ def _identical(
     In the order of their first members; most have one. Candidates are found by their
     products, and then compared row by row.
     """
-    groups: list[list[int]] = []
     lengths, cost = gram.diagonal(), problem.rule.cost[columns]
     scale = float(np.abs(vector).max(initial=0.0))
+    alike = np.abs(np.subtract.outer(vector, vector)) <= _SAME * scale
+    alike &= np.equal.outer(cost, cost)
+    alike &= np.add.outer(lengths, lengths) - 2.0 * gram <= _SAME * lengths[:, None]
+    groups: dict[int, list[int]] = {}
     for c in range(len(columns)):
-        for group in groups:
-            d = group[0]
-            if (
-                abs(vector[c] - vector[d]) <= _SAME * scale
-                and cost[c] == cost[d]
-                and lengths[c] + lengths[d] - 2.0 * gram[c, d] <= _SAME * lengths[c]
-                and _same_column(problem, int(columns[c]), int(columns[d]))
-            ):
-                group.append(c)
+        for d in np.flatnonzero(alike[c, :c]).tolist():
+            if d in groups and _same_column(problem, int(columns[c]), int(columns[d])):
+                groups[d].append(c)
                 break
         else:
-            groups.append([c])
-    return [np.array(group) for group in groups]
+            groups[c] = [c]
+    return [np.array(group) for group in groups.values()]
 
 
 def _same_column(problem: CoefficientFormulation, one: int, other: int) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from formulations import (
     ChoiceFormulation,
@@ -27,6 +26,7 @@ from solvers._core.base import Answer, Callback, Control, Solver
 from solvers._core.errors import EngineFailure
 from solvers._core.registry import make_solver, require_ready, solver_class
 from solvers._core.result import BoundSource, Guarantee, Result, Termination
+from solvers._core.threads import limited_threads
 from solvers._engines.process import STARTING_SECONDS, ProcessEnded, engine_process, peak_bytes
 
 # Relative to the target's mean square: two values closer than this are the same to rounding.
@@ -120,7 +120,7 @@ def _run_here(
     solver: Solver[Any], problem: Formulation, control: Control
 ) -> tuple[Answer, float, float]:
     """Prepare, build and run in this process; return the answer and both times."""
-    with threadpool_limits(control.threads):
+    with limited_threads(control.threads):
         solver.prepare(problem)
         control.started = perf_counter()
         model = solver.build(problem)

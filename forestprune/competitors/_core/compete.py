@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from forestprune.competitors._core.base import Competitor, Limits, Point, Task, checked_values
 from forestprune.competitors._core.registry import make_competitor
@@ -17,6 +16,7 @@ from forestprune.pruned import PrunedEnsemble
 from forestprune.readers import read_ensemble
 from formulations import InvalidInput
 from solvers._core.solve import checked_limit
+from solvers._core.threads import limited_threads
 
 
 def compete(
@@ -72,7 +72,7 @@ def compete(
     if max_nodes is None and max_trees is None:
         raise InvalidInput("give max_nodes or max_trees, or both")
     competitor, task = _ready(name, model, X, y, sample_weight, time_limit, options)
-    with threadpool_limits(1):
+    with limited_threads(1):
         pruned = replace(competitor.within(task, limits), max_nodes=limits.max_nodes)
     if pruned.n_trees == 0:
         told = ", ".join(
@@ -134,7 +134,7 @@ def compete_path(
 def _one_by_one(points: Iterator[Point]) -> Iterator[Point]:
     """Yield points; each is made on one thread, while what happens between them may take more."""
     while True:
-        with threadpool_limits(1):
+        with limited_threads(1):
             point = next(points, None)
         if point is None:
             return
