@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,20 @@ from studies.running.methods import Solved
 
 # Rows (m, features) and their response (m,).
 Part = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+class Predictor(Protocol):
+    """What is asked of a model."""
+
+    @property
+    def predict(self) -> Callable[[Any], Any]:
+        """From rows (m, features) to predictions (m,)."""
+
+
+def mean_squared_error(model: Predictor, part: Part) -> float:
+    """Return the mean squared error of a model on a part."""
+    X, y = part
+    return float(np.mean((y - model.predict(X)) ** 2))
 
 
 @dataclass(frozen=True)
@@ -45,9 +60,9 @@ class HeldOut:
         R² is 1 − MSE / variance of the response on the part, and 0 where that is constant.
         """
         found = {}
-        for name, (X, y) in self.parts.items():
-            error = float(np.mean((y - model.predict(X)) ** 2))
-            variance = float(y.var())
+        for name, part in self.parts.items():
+            error = mean_squared_error(model, part)
+            variance = float(part[1].var())
             found[f"{name}_mse"] = error
             found[f"{name}_r2"] = 1.0 - error / variance if variance > 0.0 else 0.0
         return found

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from forestprune import PruningData, TreeEnsemble, pruning_data, read_ensemble
-from studies.running.held_out import Part
-
-
-class Predictor(Protocol):
-    """What is asked of a model."""
-
-    @property
-    def predict(self) -> Callable[[Any], Any]:
-        """From rows (m, features) to predictions (m,)."""
+from studies.running.held_out import Part, Predictor, mean_squared_error
 
 
 @dataclass(frozen=True)
@@ -73,8 +63,7 @@ class Prepared:
 
     def mse(self, model: Predictor, part: str) -> float:
         """Return the mean squared error of a model on a part."""
-        X, y = self.parts[part]
-        return float(np.mean((y - model.predict(X)) ** 2))
+        return mean_squared_error(model, self.parts[part])
 
     def write(self, path: Path) -> None:
         """Write it to a file."""
