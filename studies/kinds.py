@@ -1,9 +1,9 @@
-"""What the machinery of studies must know of a kind of cells; it knows nothing else of them."""
+"""What the machinery of studies must know of cells and their kind; it knows nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 
@@ -89,3 +89,37 @@ class Kind:
     settings: Callable[[Sequence[Any]], dict[str, Any]]
     ending: Callable[[Any, dict[str, Any]], str]
     files: Callable[[Any], dict[str, list[dict[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study spelled out: every cell in the order of running.
+
+    Attributes
+    ----------
+    study, size
+        Names.
+    title
+        What heads the tables.
+    cells
+        What to measure, instance by instance.
+    kind
+        Of which kind the cells are.
+    """
+
+    study: str
+    size: str
+    title: str
+    cells: tuple[AnyCell, ...]
+    kind: Kind
+
+    def settings(self) -> dict[str, Any]:
+        """Return the plan as plain values, for the configuration file."""
+        return {
+            "study": self.study,
+            "size": self.size,
+            "title": self.title,
+            "cells": len(self.cells),
+            **self.kind.settings(self.cells),
+            "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
+        }

@@ -3,47 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from studies.errors import StudyError
-from studies.kinds import AnyCell, Kind
+from studies.kinds import AnyCell, Plan
 from studies.spec import Request
 from studies.study import Study
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A study spelled out: every cell in the order of running.
-
-    Attributes
-    ----------
-    study, size
-        Names.
-    title
-        What heads the tables.
-    cells
-        What to measure, instance by instance.
-    kind
-        Of which kind the cells are.
-    """
-
-    study: str
-    size: str
-    title: str
-    cells: tuple[AnyCell, ...]
-    kind: Kind
-
-    def settings(self) -> dict[str, Any]:
-        """Return the plan as plain values, for the configuration file."""
-        return {
-            "study": self.study,
-            "size": self.size,
-            "title": self.title,
-            "cells": len(self.cells),
-            **self.kind.settings(self.cells),
-            "instances": [asdict(i) for i in dict.fromkeys(c.instance for c in self.cells)],
-        }
 
 
 def make_plan(study: Study, request: Request, rows_of: Callable[[Any], int]) -> Plan:

@@ -13,7 +13,8 @@ from solvers import available_solvers
 from studies import options
 from studies.catalogue import checked_labels, find_study, require_size
 from studies.errors import StudyError, StudyInterrupted
-from studies.planning import Plan, make_plan
+from studies.kinds import Plan
+from studies.planning import make_plan
 from studies.reporting.formats import plural
 from studies.reporting.progress import ProgressReporter
 from studies.reporting.render import show, write

@@ -24,7 +24,7 @@ from rich.console import Console
 from studies import catalogue
 from studies.cli import app
 from studies.errors import StudyError
-from studies.planning import Plan
+from studies.kinds import Plan
 from studies.reporting.progress import ProgressReporter
 from studies.reporting.report import Report, collect, machine_note
 from studies.running import cluster, dispatch, work

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from studies.planning import Plan
+from studies.kinds import Plan
 from studies.reporting.progress import ProgressReporter, TimesColumn, seconds_left
 from studies.solver_kind import SOLVERS
 from studies.spec import Cell, Instance

@@ -18,8 +18,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from studies.kinds import AnyCell, Kind, Subject
-from studies.planning import Plan
+from studies.kinds import AnyCell, Kind, Plan, Subject
 from studies.reporting.formats import plural
 from studies.running.child import Outcome
 

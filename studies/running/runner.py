@@ -8,8 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Protocol
 
-from studies.kinds import AnyCell, Subject
-from studies.planning import Plan
+from studies.kinds import AnyCell, Plan, Subject
 from studies.running.child import Outcome
 from studies.running.dispatch import arrivals, in_this_process, slots
 from studies.running.ending import end_run
