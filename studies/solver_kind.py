@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from studies import datasets
-from studies.datasets import Dataset
 from studies.kinds import Kind
 from studies.reporting.formats import percent, seconds
 from studies.reporting.report import Run
@@ -17,13 +16,21 @@ from studies.running.records import build_times, solve_times
 from studies.spec import Cell, Instance
 
 
-def _dataset(instance: Instance) -> Dataset:
-    return _load(instance.data, instance.target, instance.data_dir)
+class _Told(NamedTuple):
+    """What is kept of a data set."""
+
+    name: str
+    rows: int
+
+
+def _told(instance: Instance) -> _Told:
+    return _read_once(instance.data, instance.target, instance.data_dir)
 
 
 @cache
-def _load(data: str, target: str | None, data_dir: str | None) -> Dataset:
-    return datasets.load(data, target=target, data_dir=data_dir)
+def _read_once(data: str, target: str | None, data_dir: str | None) -> _Told:
+    dataset = datasets.load(data, target=target, data_dir=data_dir)
+    return _Told(dataset.name, len(dataset.y))
 
 
 def _settings(cells: Sequence[Cell]) -> dict[str, Any]:
@@ -108,8 +115,8 @@ SOLVERS = Kind(
     measure="studies.running.cell:measure",
     read_cell=Cell.from_dict,
     read_instance=lambda given: Instance(**given),
-    rows=lambda instance: len(_dataset(instance).y),
-    data_name=lambda instance: _dataset(instance).name,
+    rows=lambda instance: _told(instance).rows,
+    data_name=lambda instance: _told(instance).name,
     settings=_settings,
     ending=_ending,
     files=_files,

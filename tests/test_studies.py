@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import importlib
 import json
 import os
@@ -11,18 +12,26 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from studies import datasets
+from studies.drift.kind import STREAMS
 from studies.errors import StudyError
+from studies.kinds import Kind
 from studies.planning import make_plan
 from studies.reporting.report import Report, Run
 from studies.running.child import run_in_child
 from studies.running.records import RunFolder
-from studies.spec import Call, Request
+from studies.solver_kind import SOLVERS
+from studies.spec import Call, Instance, Request
+from studies.streams import load as streams
+from studies.streams.stream import Stream
 from studies.study import Study
 from studies.table1.study import Size, size_cells
 
@@ -32,6 +41,8 @@ PACKAGES = ("formulations", "solvers", "forestprune", "studies")
 TRIAL = """
 import os
 import time
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvers._core.base import Answer, Solver
@@ -318,6 +329,38 @@ def test_solvers_that_are_asked_for_run_everywhere() -> None:
 
 def test_instances_are_cut_to_the_rows_there_are() -> None:
     assert cells(a_study(), ["cbcd"], rows=30) == [(20, 5, "cbcd"), (30, 10, "cbcd")]
+
+
+@pytest.mark.parametrize(
+    ("module", "loader", "kind", "instance"),
+    [
+        (datasets, "load", SOLVERS, lambda path: Instance(path, 9, 1, target="label")),
+        (streams, "_read", STREAMS, lambda path: Stream(path, 9, target="label")),
+    ],
+    ids=["data set", "stream"],
+)
+def test_of_data_the_runner_keeps_the_number_of_rows_alone(
+    module: Any,
+    loader: str,
+    kind: Kind,
+    instance: Callable[[str], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a,label\n" + "1,2\n" * 30)
+    read, loaded = getattr(module, loader), []
+
+    def load(*given: Any, **more: Any) -> Any:
+        found = read(*given, **more)
+        loaded.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(module, loader, load)
+    one = instance(str(path))
+    assert (kind.rows(one), kind.rows(replace(one, rows=5)), kind.data_name(one)) == (30, 30, "own")
+    gc.collect()
+    assert [one() for one in loaded] == [None]
 
 
 def test_a_study_without_solvers_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Load a stream by what it says of itself, once in a process."""
+"""Load a stream by what it says of itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ BUNDLED = {"phishing": "Phishing", "image_segments": "ImageSegments"}
 DECIDING = 1000
 
 
-@cache
 def load(stream: Stream) -> Rows:
     """Return the rows of a stream.
 
@@ -33,7 +32,7 @@ def load(stream: Stream) -> Rows:
     """
     if stream.source in CONCEPTS:
         return draw(stream)
-    every = _bundled(stream.source) if stream.source in BUNDLED else _file(stream)
+    every = _real(stream.source, stream.target)
     n = stream.rows
     return Rows(
         every.X[:n], every.y[:n], every.features, every.classes, every.drifts, every.concept[:n]
@@ -44,11 +43,18 @@ def rows_of(stream: Stream) -> int:
     """Return how many rows there are; a synthetic stream has as many as are asked for."""
     if stream.source in CONCEPTS:
         return stream.rows
-    every = _bundled(stream.source) if stream.source in BUNDLED else _file(stream)
-    return len(every.y)
+    return _rows_there(stream.source, stream.target)
 
 
 @cache
+def _rows_there(source: str, target: str | None) -> int:
+    return len(_real(source, target).y)
+
+
+def _real(source: str, target: str | None) -> Rows:
+    return _bundled(source) if source in BUNDLED else _read(source, target)
+
+
 def _bundled(source: str) -> Rows:
     """Return a real stream that comes with river."""
     found = list(getattr(river("datasets", "a bundled stream"), BUNDLED[source])())
@@ -57,14 +63,9 @@ def _bundled(source: str) -> Rows:
     return _known(X, [str(label) for _, label in found], names)
 
 
-def _file(stream: Stream) -> Rows:
-    if stream.target is None:
-        raise InvalidInput(f"target must name the column of {stream.source} to predict")
-    return _read(stream.source, stream.target)
-
-
-@cache
-def _read(source: str, target: str) -> Rows:
+def _read(source: str, target: str | None) -> Rows:
+    if target is None:
+        raise InvalidInput(f"target must name the column of {source} to predict")
     with open_csv(source) as rows:
         first = rows.take(DECIDING)
         columns = Columns.decide(rows.header, target, first)
