@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations import ChoiceFormulation, Formulation, InvalidInput, Polishing
+from solvers._core.arguments import checked_limit
 from solvers._core.base import Callback
 from solvers._core.path_values import path_values
 from solvers._core.pooling import pooled, with_later_bounds
 from solvers._core.result import Result, Termination
-from solvers._core.solve import checked_limit, solve
+from solvers._core.solve import solve
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,36 +1,35 @@
-"""`solve`: runs a solver and judges its answer."""
+"""`solve`: runs a solver by name and has its answer judged."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
-import platform
 import signal
 import threading
 from collections.abc import Iterator
-from functools import cache
 from time import perf_counter
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from formulations import (
-    ChoiceFormulation,
     Formulation,
     InvalidInput,
 )
 from formulations.arrays import FloatArray, IntArray
+from solvers._core.arguments import (
+    at_least_zero,
+    checked_callback,
+    checked_count,
+    checked_limit,
+    checked_start,
+)
 from solvers._core.base import Answer, Callback, Control, Solver
-from solvers._core.errors import EngineFailure
+from solvers._core.judging import judged
 from solvers._core.registry import make_solver, require_ready, solver_class
-from solvers._core.result import BoundSource, Guarantee, Result, Termination
+from solvers._core.result import Result, Termination
 from solvers._core.threads import limited_threads
 from solvers._engines.process import STARTING_SECONDS, ProcessEnded, engine_process, peak_bytes
-
-# Relative to the target's mean square: two values closer than this are the same to rounding.
-_ROUNDING = 1e-9
 
 
 def solve(
@@ -99,21 +98,21 @@ def solve(
     label, chosen = make_solver(solver, options, problem)
     name = label.partition("[")[0]
     require_ready(name, solver_class(name), problem)
-    warm_choice, warm_beta = _start(problem, warm_start)
+    warm_choice, warm_beta = checked_start(problem, warm_start)
     control = Control(
         time_limit=checked_limit(time_limit),
-        gap=_at_least_zero("gap", gap),
-        seed=_count("seed", seed, 0),
-        threads=_count("threads", threads, 1),
-        verbose=_count("verbose", verbose, 0),
+        gap=at_least_zero("gap", gap),
+        seed=checked_count("seed", seed, 0),
+        threads=checked_count("threads", threads, 1),
+        verbose=checked_count("verbose", verbose, 0),
         warm_start=warm_choice,
         warm_beta=warm_beta,
-        callback=_callable(callback),
+        callback=checked_callback(callback),
     )
     run = _run_beside if chosen.own_process else _run_here
     with _ctrl_c_stops(control):
         answer, build_seconds, solve_seconds = run(chosen, problem, control)
-    return _judged(problem, label, chosen, answer, control, build_seconds, solve_seconds)
+    return judged(problem, label, chosen, answer, control, build_seconds, solve_seconds)
 
 
 def _run_here(
@@ -196,67 +195,6 @@ def _remote_run(
     return outcome
 
 
-def _judged(
-    problem: Formulation,
-    label: str,
-    solver: Solver[Any],
-    answer: Answer,
-    control: Control,
-    build_seconds: float,
-    solve_seconds: float,
-) -> Result:
-    """Recompute what the solver says, and turn it into a result."""
-    choice, beta, objective = None, None, np.inf
-    if answer.choice is not None:
-        try:
-            choice = problem.checked(answer.choice)
-            beta = problem.checked_beta(choice, answer.beta)
-        except InvalidInput as error:
-            raise EngineFailure(f"{label} returned an infeasible choice: {error}") from None
-        objective = problem.objective(choice, beta)
-    local = answer.local
-    if control.warm_start is not None:
-        started_at = problem.objective(control.warm_start, control.warm_beta)
-        if started_at < objective:
-            choice, objective, local = control.warm_start, started_at, False
-            beta = problem.checked_beta(choice, control.warm_beta)
-    bound, source = answer.bound, answer.bound_source
-    if answer.relaxed is not None:
-        recomputed = problem.linear_bound(answer.relaxed)
-        if recomputed > bound:
-            fixed = isinstance(problem, ChoiceFormulation)
-            bound, source = recomputed, BoundSource.FRANK_WOLFE if fixed else BoundSource.DUAL
-    rounding = _ROUNDING * problem.data.target_square
-    if bound > objective + rounding:
-        raise EngineFailure(
-            f"{label} returned a bound {bound!r} above a feasible objective {objective!r}"
-        )
-    bound = min(bound, objective)
-    if choice is None:
-        guarantee = Guarantee.NONE if bound == -np.inf else Guarantee.BOUND_ONLY
-    elif control.close_enough(objective, bound) or objective - bound <= problem.tolerance:
-        guarantee = Guarantee.OPTIMAL
-    else:
-        guarantee = Guarantee.LOCAL if local else Guarantee.FEASIBLE
-    return Result(
-        solver=label,
-        choice=choice,
-        beta=beta,
-        objective=objective,
-        bound=bound,
-        bound_source=source,
-        relaxed=answer.relaxed,
-        termination=answer.termination,
-        guarantee=guarantee,
-        build_seconds=build_seconds,
-        solve_seconds=solve_seconds,
-        trace=tuple(control.trace),
-        versions=_versions(solver.engines),
-        log=answer.log,
-        extra=answer.extra,
-    )
-
-
 @contextlib.contextmanager
 def _ctrl_c_stops(control: Control) -> Iterator[None]:
     """Let the first Ctrl-C ask the run to stop; a second one interrupts as usual."""
@@ -275,69 +213,3 @@ def _ctrl_c_stops(control: Control) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _versions(engines: tuple[str, ...]) -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("forestprune", "numpy", "numba", *engines):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[package] = _version(package)
-    return versions
-
-
-@cache
-def _version(package: str) -> str:
-    # Looking it up takes longer than a small problem.
-    return importlib.metadata.version(package)
-
-
-def _start(
-    problem: Formulation, given: Result | npt.ArrayLike | None
-) -> tuple[IntArray | None, FloatArray | None]:
-    """Return a choice and its coefficients to start from, or None twice."""
-    if given is None:
-        return None, None
-    beta: FloatArray | None = None
-    start: npt.ArrayLike
-    if isinstance(given, Result):
-        if given.choice is None:
-            raise InvalidInput("warm_start is a result without a choice")
-        start, beta = given.choice, given.beta
-    else:
-        start = given
-    try:
-        choice = problem.checked(start)
-        if isinstance(problem, ChoiceFormulation):
-            return choice, problem.checked_beta(choice, None)
-        # A result of a problem with fixed coefficients has ones for removed trees too.
-        beta = None if beta is None else np.where(problem.keeps(choice), beta, 0.0)
-        return choice, problem.checked_beta(choice, beta)
-    except InvalidInput as error:
-        raise InvalidInput(f"warm_start is not feasible: {error}") from None
-
-
-def _callable(callback: Callback | None) -> Callback | None:
-    if callback is not None and not callable(callback):
-        raise InvalidInput(f"callback must be a function of a TraceEntry, not {callback!r}")
-    return callback
-
-
-def checked_limit(given: float | None) -> float:
-    if given is None:
-        return np.inf
-    limit = _at_least_zero("time_limit", given)
-    if limit == 0.0:
-        raise InvalidInput("time_limit must be above 0 seconds, or None for no limit")
-    return limit
-
-
-def _at_least_zero(name: str, given: object) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not given >= 0:
-        raise InvalidInput(f"{name} must be a number of at least 0, not {given!r}")
-    return float(given)
-
-
-def _count(name: str, given: object, least: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise InvalidInput(f"{name} must be an integer of at least {least}, not {given!r}")
-    return int(given)

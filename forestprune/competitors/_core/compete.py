@@ -15,7 +15,7 @@ from forestprune.competitors._core.registry import make_competitor
 from forestprune.pruned import PrunedEnsemble
 from forestprune.readers import read_ensemble
 from formulations import InvalidInput
-from solvers._core.solve import checked_limit
+from solvers._core.arguments import checked_limit
 from solvers._core.threads import limited_threads
 
 
