@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from formulations.arrays import non_negative_number
 from formulations.weights import LayerWeights, NodeWeights
 from solvers import EngineFailure, Result, make_solver, solve
 
+# What the options of a name take beside what their type says; callers may pass any text.
+_Shapes = Literal["depth", "subtree"]
+_Polishes = Literal["ridge", "best_subset"]
+_Weights = Annotated[LayerWeights | NodeWeights, Literal["nodes", "depth"], "arrays"]
+_Solver = Annotated[str, "another solver"]
+
 # How many trees a person can read.
 _FEW = 10
 
@@ -40,17 +46,17 @@ class Recipe:
         When an argument is wrong or would have no effect, before anything is solved.
     """
 
-    shape: str = "depth"
-    weights: LayerWeights | NodeWeights = "nodes"
-    solver: str = "cbcd"
-    polish: str | None = "ridge"
+    shape: Annotated[str, _Shapes] = "depth"
+    weights: _Weights = "nodes"
+    solver: _Solver = "cbcd"
+    polish: Annotated[str, _Polishes] | None = "ridge"
     alpha2: float | None = None
     n_trees: int | None = None
     joint: bool = False
-    polish_solver: str = "cbcd"
+    polish_solver: _Solver = "cbcd"
 
     def __post_init__(self) -> None:
-        if self.shape not in ("depth", "subtree"):
+        if self.shape not in get_args(_Shapes):
             raise InvalidInput(f'shape must be "depth" or "subtree", not {self.shape!r}')
         self._check_polish()
         for name in (self.solver, self.polish_solver):
@@ -107,7 +113,7 @@ class Recipe:
 
     def _check_polish(self) -> None:
         polish, joint, n_trees = self.polish, self.joint, self.n_trees
-        if polish not in ("ridge", "best_subset", None):
+        if polish not in (*get_args(_Polishes), None):
             raise InvalidInput(f'polish must be "ridge", "best_subset" or None, not {polish!r}')
         if not isinstance(joint, bool):
             raise InvalidInput(f"joint must be True or False, not {joint!r}")

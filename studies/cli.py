@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from formulations import InvalidInput
 from solvers import SolverError
-from studies.commands.listing import solvers
+from studies.commands.listing import competitors, solvers
 from studies.commands.measuring import benchmark, study
 from studies.commands.solving import export, solve
 from studies.errors import StudyError, StudyInterrupted
@@ -83,5 +83,15 @@ def main(
         typer.echo(context.get_help())
 
 
-for _command in (study, solve, export, prune, predict, stream, benchmark, solvers):
+for _command in (
+    study,
+    solve,
+    export,
+    prune,
+    predict,
+    stream,
+    benchmark,
+    solvers,
+    competitors,
+):
     app.command(cls=EachOnce)(_command)

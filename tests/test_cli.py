@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forestprune import available_competitors
 from solvers import available_solvers
 from studies import solving
 from studies.cli import app
@@ -53,6 +54,34 @@ def test_solvers_are_listed_with_what_they_can_do(capsys: pytest.CaptureFixture[
     assert {line.split(" | ")[0].strip("| ") for line in lines[2:]} >= set(available_solvers())
     assert called("solvers") == 0
     assert "cbcd" in capsys.readouterr().out
+
+
+def test_competitors_are_listed_with_options_and_names_in_tables(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert called("competitors", "--markdown") == 0
+    table, variants = capsys.readouterr().out.split("\n\n")
+    header, _, *lines = (line.strip("| ").split(" | ") for line in table.splitlines())
+    assert header == ["competitor", "in tables", "summary", "exact", "path over", "options"]
+    assert [line[0] for line in lines] == available_competitors()
+    (rule_lasso,) = (line for line in lines if line[0] == "rule_lasso")
+    assert (rule_lasso[1], rule_lasso[4]) == ("node lasso", "lambda")
+    assert rule_lasso[5] == "columns=indicator (or step)"
+    assert "| lasso[refit=True] | lasso, refitted |" in variants.splitlines()
+    assert called("competitors") == 0
+    shown = capsys.readouterr().out
+    assert "node lasso" in shown
+    assert "lasso[refit=True]" in shown
+
+
+def test_who_asks_for_a_model_is_told_where_they_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert called("study", "bagging", "--model", "laso") == 2
+    assert_one_line("did you mean 'lasso'", capsys, ends="see: forestprune competitors\n")
+    assert called("study", "--help") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "method to compare with: see forestprune competitors" in told
 
 
 def test_solve_prints_a_row_for_each_solver(tiny: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,9 +166,10 @@ def test_an_error_is_one_line_and_exit_code_2(
     assert not Path("results").exists()
 
 
-def assert_one_line(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def assert_one_line(said: str, capsys: pytest.CaptureFixture[str], ends: str = "") -> None:
     error = capsys.readouterr().err
     assert error.startswith("error: ")
+    assert error.endswith(ends)
     assert said in error
     assert error.count("\n") == 1
 

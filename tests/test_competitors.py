@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,10 @@ from sklearn.linear_model import Lasso, LinearRegression
 import forestprune as fp
 from forestprune import InvalidInput, PrunedEnsemble, available_competitors, compete, compete_path
 from forestprune.competitors._core.base import Task
+from forestprune.competitors._core.registry import competitor_class
 from forestprune.competitors._search import fixed, free
 from forestprune.competitors._search.subsets import Products
+from solvers import SolverError
 
 generator = np.random.default_rng(3)
 X = generator.normal(size=(150, 4)).round(1)
@@ -161,6 +165,35 @@ def test_names_and_labels() -> None:
     assert all(row["summary"] and row["exact"] and row["path over"] for row in table)
     pruned = compete("lasso[refit=True]", FOREST, X, Y, max_nodes=200, nonnegative=True)
     assert pruned.result.solver == "lasso[nonnegative=True,refit=True]"
+
+
+def listed() -> list[tuple[str, str, list[str]]]:
+    """Competitors, their options and what these take, as the table has it."""
+    return [
+        (row["competitor"], option, [default, *others.split(", ")])
+        for row in fp.competitor_table()
+        for option, default, others in re.findall(r"(\w+)=(\w+) \(or ([^)]*)\)", row["options"])
+    ]
+
+
+def test_the_table_has_all_options_with_their_defaults() -> None:
+    found = {(name, option): taken for name, option, taken in listed()}
+    assert found.keys() == {
+        (name, item.name)
+        for name in available_competitors()
+        for item in fields(competitor_class(name).Options)
+    }
+    assert found["forestprune", "polish"] == ["ridge", "best_subset", "None"]
+    assert found["forestprune", "n_trees"] == ["None", "a whole number"]
+    assert found["first_k", "average"] == ["None", "True", "False"]
+
+
+@pytest.mark.parametrize(("name", "option", "taken"), listed())
+def test_the_table_has_what_options_take(name: str, option: str, taken: list[str]) -> None:
+    for value in (one for one in taken if " " not in one and one != "arrays"):
+        compete(f"{name}[{option}={value}]", FOREST, X, Y, max_nodes=400)
+    with pytest.raises((InvalidInput, SolverError)):
+        compete(f"{name}[{option}=other]", FOREST, X, Y, max_nodes=400)
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,14 @@ from sklearn.ensemble import RandomForestRegressor
 import forestprune as fp
 import formulations
 import solvers
-from forestprune import LayerPruning
+from forestprune import LayerPruning, make_competitor
 from solvers._core import compiling
 from solvers._core.registry import make_solver, solver_class, solver_names
+from studies.bagging.study import MODELS as BAGGING_MODELS
+from studies.boosting.study import MODELS as BOOSTING_MODELS
 from studies.catalogue import find_study
 from studies.cli import app
+from studies.contests.methods import PLAIN, POLISHED, TUNED, method_name
 from studies.datasets import load
 
 if not (SOURCE / "docs").is_dir():
@@ -255,6 +258,38 @@ def check_command(words: list[str], whole: bool = True) -> None:
         make_solver(label)
     if words[0] == "study" and given["name"] not in (None, "report"):
         assert given["size"] in find_study(given["name"]).sizes, words
+
+
+def table_of(document: str, first: str) -> list[list[str]]:
+    """Return the lines of a document's table, the column of this name being its first."""
+    text = DOCUMENTS[document].read_text(encoding="utf-8")
+    (table,) = re.findall(rf"^\| {first} \|.*\n(?:\|.*\n)+", text, re.MULTILINE)
+    return [line.strip("| ").split(" | ") for line in table.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "columns"),
+    [("solvers", "solver", 7), ("competitors", "competitor", 6)],  # what is installed differs
+)
+def test_the_guide_has_the_table_that_a_command_prints(
+    command: str, first: str, columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(SystemExit):
+        app([command, "--markdown"])
+    printed, *_ = capsys.readouterr().out.split("\n\n")
+    lines = [line.strip("| ").split(" | ") for line in printed.splitlines()]
+    found = table_of("docs/compare-solvers.md", first)
+    assert [line[:columns] for line in found] == [line[:columns] for line in lines]
+
+
+def test_the_guide_has_the_methods_of_the_studies_by_their_names() -> None:
+    header, _, *lines = table_of("docs/papers.md", "name")
+    assert header[:2] == ["name", "in tables"]
+    names = {label.strip("`"): name for label, name, _ in lines}
+    assert names == {label: method_name(label) for label in names}
+    assert all(make_competitor(label, {})[0] == label for label in names)
+    own = {*BAGGING_MODELS["sound"], *BOOSTING_MODELS["sound"], TUNED, POLISHED, PLAIN}
+    assert own == set(names)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from solvers._core.result import BoundSource
 
 _GAP = 1e-6
 
+_Weights = Literal["free", "fixed"]
+
 
 @dataclass(frozen=True)
 class BstsOptions:
@@ -36,10 +38,10 @@ class BstsOptions:
         their 1/n, and what they predict shrinks towards the start.
     """
 
-    weights: str = "free"
+    weights: _Weights = "free"
 
     def __post_init__(self) -> None:
-        require_one_of("weights", self.weights, ("free", "fixed"))
+        require_one_of("weights", self.weights, get_args(_Weights))
 
 
 class Bsts(Competitor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from scipy.optimize import nnls
@@ -21,6 +21,8 @@ from solvers._core.base import require_bool, require_one_of
 
 # The smallest λ of a path of a given number, relative to the largest.
 _SPAN = 1e-4
+
+_Columns = Literal["trees", "source"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,12 @@ class LassoOptions:
     nonnegative: bool = False
     refit: bool = False
     intercept: bool = True
-    columns: str = "trees"
+    columns: _Columns = "trees"
 
     def __post_init__(self) -> None:
         for name in ("nonnegative", "refit", "intercept"):
             require_bool(name, getattr(self, name))
-        require_one_of("columns", self.columns, ("trees", "source"))
+        require_one_of("columns", self.columns, get_args(_Columns))
 
 
 class Lasso(Competitor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -32,6 +32,8 @@ _EXCEEDED = 1e-3
 # Nodes that are taken in at least, if there are as many to be taken.
 _AT_ONCE = 50
 
+_Columns = Literal["indicator", "step"]
+
 
 @dataclass(frozen=True)
 class RuleLassoOptions:
@@ -45,10 +47,10 @@ class RuleLassoOptions:
         has all coefficients 1.
     """
 
-    columns: str = "indicator"
+    columns: _Columns = "indicator"
 
     def __post_init__(self) -> None:
-        require_one_of("columns", self.columns, ("indicator", "step"))
+        require_one_of("columns", self.columns, get_args(_Columns))
 
 
 class _State(NamedTuple):

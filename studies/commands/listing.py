@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -9,18 +10,38 @@ import typer
 from solvers import available_solvers, capability_table
 from studies.options import console
 
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")]
 
-def solvers(
-    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
-) -> None:
+
+def solvers(markdown: MarkdownOption = False) -> None:
     """List the solvers with what they can do."""
+    rows = capability_table()
+    _list(f"{len(available_solvers())} of {len(rows)} solvers are ready", rows, markdown)
+
+
+def competitors(markdown: MarkdownOption = False) -> None:
+    """List the methods to compare with, their options and names in tables."""
+    from forestprune import competitor_table
+    from studies.contests.methods import method_name, variants
+
+    rows = [
+        {"competitor": row["competitor"], "in tables": method_name(row["competitor"]), **row}
+        for row in competitor_table()
+    ]
+    _list(f"{len(rows)} competitors, for --model and fp.compete", rows, markdown)
+    if markdown:
+        typer.echo()
+    named = [{"label": label, "in tables": method_name(label)} for label in variants()]
+    _list("Labels with options that have a name in tables", named, markdown)
+
+
+def _list(caption: str, rows: Iterable[dict[str, str]], markdown: bool) -> None:
+    """Print rows with the same keys as a table."""
     from studies.reporting import render
     from studies.reporting.tables import Group, Table
 
-    rows = capability_table()
-    body = Group("", tuple(tuple(row.values()) for row in rows))
-    ready = f"{len(available_solvers())} of {len(rows)} solvers are ready"
-    table = Table(ready, tuple(rows[0]), (body,))
+    header, *_ = rows
+    table = Table(caption, tuple(header), (Group("", tuple(tuple(row.values()) for row in rows)),))
     if markdown:
         typer.echo(render.markdown(table, numbers=False))
     else:

@@ -55,8 +55,8 @@ def study(
         typer.Option(
             "--model",
             metavar="NAME",
-            help="For streams a model, for bagging and boosting a "
-            "method to compare with; repeat for several.",
+            help="For streams a model, for bagging and boosting a method to compare with: see "
+            "forestprune competitors; repeat for several.",
         ),
     ] = None,
     protocol: Annotated[

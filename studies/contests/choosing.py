@@ -117,5 +117,8 @@ def checked_models(
     InvalidInput
         When one is not known.
     """
-    labels = dict.fromkeys(make_competitor(name, {})[0] for name in request.models or own)
+    try:
+        labels = dict.fromkeys(make_competitor(name, {})[0] for name in request.models or own)
+    except InvalidInput as error:
+        raise InvalidInput(f"--model: {error}; see: forestprune competitors") from None
     return tuple(label for label in labels if label not in always)

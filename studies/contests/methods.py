@@ -41,3 +41,8 @@ PUBLISHED_NAMES = {
 def method_name(label: str) -> str:
     """Return a method's name for people: the label of one that is not known."""
     return _NAMES.get(label, label)
+
+
+def variants() -> list[str]:
+    """Return the labels with options that have a name for people."""
+    return [label for label in _NAMES if "[" in label]

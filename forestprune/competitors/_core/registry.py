@@ -6,13 +6,23 @@ import pkgutil
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from forestprune import competitors
 from forestprune.competitors._core.base import Competitor
 from formulations import InvalidInput
 from solvers._core.errors import InvalidOption, SolverError, close_matches
 from solvers._core.registry import format_label, parse_label
+
+# What an option of a type may be, in words.
+_WORDS: dict[type, tuple[str, ...]] = {
+    bool: ("True", "False"),
+    NoneType: ("None",),
+    int: ("a whole number",),
+    float: ("a number",),
+    str: ("a text",),
+}
 
 
 def available_competitors() -> list[str]:
@@ -25,21 +35,45 @@ def available_competitors() -> list[str]:
 
 
 def competitor_table() -> list[dict[str, str]]:
-    """Return one row a competitor: name, summary, what is exact, a path's values, options."""
+    """Return one row a competitor: name, summary, what is exact, a path's values, options.
+
+    Options stand with their defaults and what else they take: ``refit=False (or True)``.
+    """
     rows = []
     for name in available_competitors():
         found = competitor_class(name)
-        options = [f"{item.name}={item.default}" for item in fields(found.Options)]
         rows.append(
             {
                 "competitor": name,
                 "summary": found.summary,
                 "exact": found.exact,
                 "path over": found.over,
-                "options": ", ".join(options),
+                "options": ", ".join(_options(found.Options)),
             }
         )
     return rows
+
+
+def _options(options: type) -> list[str]:
+    """Return in words what each option is by default, and what else it may be."""
+    types = get_type_hints(options, include_extras=True)
+    told = []
+    for item in fields(options):
+        default = str(item.default)
+        others = ", ".join(one for one in _taken(types[item.name]) if one != default)
+        told.append(f"{item.name}={default} (or {others})")
+    return told
+
+
+def _taken(kind: Any) -> list[str]:
+    """Return in words what a type takes; what is said in `Annotated` goes before the type."""
+    origin = get_origin(kind)
+    if origin is Literal:
+        return [str(value) for value in get_args(kind)]
+    if origin in (Annotated, Union, UnionType):
+        parts = kind.__metadata__ if origin is Annotated else get_args(kind)
+        return [word for part in parts for word in _taken(part)]
+    return [kind] if isinstance(kind, str) else list(_WORDS[kind])
 
 
 @cache
