@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from bagged import as_published, cell_of, entry, lost, made_row, own_entry, run
 from contests import (
-    FULL,
     column,
     fold_of,
     prepared,
@@ -30,10 +30,12 @@ from studies.bagging.tables import data_set_table, methods_table, sizes_table
 from studies.contests.candidates import RIDGES, alphas_of, candidates
 from studies.contests.cell import Contest
 from studies.contests.methods import POLISHED, TUNED
-from studies.contests.points import error, point_of
+from studies.contests.points import error, point_of, point_without_trees
 from studies.overview.command import write_overview
 from studies.running import work
 from studies.running.prepared import Prepared
+
+__all__ = ["as_published", "run"]  # fixtures
 
 # Which model is taken
 
@@ -145,6 +147,36 @@ def test_no_smaller_model_of_the_path_is_allowed(
     assert len(set(sizes)) == 3
 
 
+def test_all_models_along_the_path_are_kept(measured: tuple[Contest, Prepared, Any]) -> None:
+    cell, found, saved = measured
+    row = saved[-1]
+    path = row["path"]
+    alphas = alphas_of(cell.top, cell.end, cell.values)
+    values = [point["value"] for point in path]
+    assert values == sorted(values, reverse=True)
+    on_grid = [point for point in path if point["value"] in alphas]
+    assert len(on_grid) == cell.values * len(RIDGES)
+    for point, one in zip(on_grid, candidates(found, alphas, RIDGES), strict=True):
+        assert point == {
+            "value": one.alpha,
+            "alpha2": one.alpha2,
+            "nodes": one.model.n_nodes,
+            "validation": pytest.approx(error(found, one.model, "validation")),
+            "test": pytest.approx(error(found, one.model, "test")),
+        }
+    # There are those of the finer looks: the chosen models are on the path, or the full one.
+    assert len(path) > len(on_grid)
+    keys = ("nodes", "validation", "test")
+    kept = {(p["value"], p["alpha2"], *(p[key] for key in keys)) for p in path}
+    kept.add((0.0, None, *(row["full"][key] for key in keys)))
+    for name in (TUNED, POLISHED):
+        for phi in cell.marks:
+            taken = by_name(row)[name, phi]
+            assert (taken["alpha"], taken["alpha2"], *(taken[key] for key in keys)) in kept
+    assert row["empty"] == pytest.approx(point_without_trees(found))
+    assert row["empty"]["nodes"] == 0
+
+
 def test_others_have_the_nodes_of_the_tuned_model_as_their_limit(
     measured: tuple[Contest, Prepared, Any],
 ) -> None:
@@ -230,71 +262,12 @@ def test_only_the_published_ridge_is_used_as_published(
         first = next(one for one in along if error(found, one.model, "validation") <= most)
         assert entries[POLISHED, phi]["alpha"] == first.alpha
         assert entries[POLISHED, phi]["nodes"] == first.model.n_nodes
+    assert [(point["value"], point["alpha2"]) for point in row["path"]] == [
+        (one.alpha, 0.01) for one in along
+    ]
 
 
 # What a run has found
-
-
-def entry(name: str, phi: float, nodes: int, test: float, **more: Any) -> dict[str, Any]:
-    own = {"nodes": nodes, "trees": 5, "mean_depth": 3.0, "validation": 0.5, "test": test}
-    return {"name": name, "phi": phi, **own, **more}
-
-
-def own_entry(phi: float, nodes: int, test: float, name: str = TUNED, gap: Any = 0.02) -> Any:
-    return entry(name, phi, nodes, test, alpha=1.0, alpha2=0.1, gap=gap)
-
-
-def lost(name: str, phi: float) -> dict[str, Any]:
-    return {"name": name, "phi": phi, "reason": "ValueError: no"}
-
-
-def cell_of(data: str, fold: int, protocol: Any = "sound") -> Contest:
-    instance = fold_of(f"{data}.csv", fold=fold, protocol=protocol, target=None)
-    return Contest(instance, ("ccp", "bsts"), (0.05, 0.1), 10.0, 1.0, 5, 2.0, 1)
-
-
-def made_row(*entries: dict[str, Any], **full: Any) -> dict[str, Any]:
-    return {"status": "ok", "full": {**FULL, **full}, "entries": list(entries)}
-
-
-@pytest.fixture
-def run() -> Any:
-    """Two folds of one data set and one of another; one method fails on a fold."""
-    return run_of(
-        [
-            (
-                cell_of("autoMpg", 0),
-                made_row(
-                    own_entry(0.1, 100, 0.5),
-                    own_entry(0.05, 200, 0.4, gap=None),
-                    entry("ccp", 0.1, 90, 0.8),
-                    entry("ccp", 0.05, 190, 0.4),
-                    entry("bsts", 0.1, 90, 0.6),
-                ),
-            ),
-            (
-                cell_of("autoMpg", 1),
-                made_row(
-                    own_entry(0.1, 300, 0.1),
-                    own_entry(0.05, 400, 0.1),
-                    lost("ccp", 0.1),
-                    entry("ccp", 0.05, 390, 0.3),
-                    entry("bsts", 0.1, 90, 0.3),
-                    nodes=1200,
-                ),
-            ),
-            (
-                cell_of("stock", 0),
-                made_row(
-                    own_entry(0.1, 0, 0.5),
-                    own_entry(0.05, 10, 0.5),
-                    entry("ccp", 0.1, 0, 0.25),
-                    entry("ccp", 0.05, 9, 0.5),
-                    entry("bsts", 0.1, 0, 0.4, termination="time_limit"),
-                ),
-            ),
-        ]
-    )
 
 
 def test_rises_are_over_folds_in_which_both_have_a_model(run: Any) -> None:
@@ -334,47 +307,6 @@ def test_tables_have_medians_over_folds_and_data_sets(run: Any) -> None:
     )
 
 
-@pytest.fixture
-def as_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the published forests had been as small as those of the rows made by hand."""
-    monkeypatch.setattr("studies.bagging.outcomes.TREES", cell_of("stock", 0).instance.trees)
-    monkeypatch.setattr("studies.comparing.published.FOLDS", 2)
-
-
-def test_forests_of_another_size_are_not_judged(run: Any) -> None:
-    for comparison in BAGGING.report(run).published:
-        assert all(row.within is None for row in comparison.rows)
-    rows = BAGGING.report(run).published[0].rows
-    assert all("published: 100 trees, 5 folds, all rows" in row.note for row in rows)
-    assert not any("as good in" in note for note in BAGGING.report(run).notes)
-
-
-@pytest.mark.usefixtures("as_published")
-def test_published_figures_are_beside_ours(run: Any) -> None:
-    comparisons = {one.title: one.rows for one in BAGGING.report(run).published}
-    errors = comparisons["bagging, sound protocol, φ = 0.05: test MSE of ForestPrune"]
-    nodes = comparisons["bagging, sound protocol, φ = 0.05: nodes of ForestPrune"]
-    assert [row.name for row in errors] == ["autoMpg", "stock"]
-    assert [row.published for row in errors] == [0.2202, 0.0668]
-    assert [row.spread for row in errors] == [0.0791, 0.0157]
-    assert [row.ours for row in errors] == pytest.approx([0.25, 0.5])
-    assert errors[0].ours_spread == pytest.approx(0.15)
-    assert errors[1].ours_spread is None  # of one fold there is none
-    assert [row.within for row in errors] == [True, False]
-    assert [row.published for row in nodes] == [1239.4, 733.8]
-    assert [row.ours for row in nodes] == pytest.approx([300.0, 10.0])
-    (title,) = (title for title in comparisons if "φ = 0.05: test MSE of others" in title)
-    others = {row.name: (row.published, row.ours) for row in comparisons[title]}
-    assert others["CCP"] == pytest.approx((110.0, 20.0))
-    assert others["BSTS"][0] == pytest.approx(
-        100.0 * ((0.2504 / 0.2202 + 0.0778 / 0.0668) / 2.0 - 1.0)
-    )
-    assert others["BSTS"][1] is None
-    # Of an allowed rise that has no published figures there are none.
-    other = comparisons["bagging, sound protocol, φ = 0.1: test MSE of ForestPrune"]
-    assert {row.published for row in other} == {None}
-
-
 @pytest.mark.usefixtures("as_published")
 def test_what_came_out_is_said(run: Any) -> None:
     report = BAGGING.report(run)
@@ -384,8 +316,8 @@ def test_what_came_out_is_said(run: Any) -> None:
         "No other method has a lower median error within as many nodes."
     )
     assert "CCP failed 1 time: ValueError: no" in report.notes
-    (told,) = (note for note in report.notes if "published errors and sizes" in note)
-    assert told.startswith("Of 4 published errors and sizes ours are as good in 3:")
+    (told,) = (note for note in report.notes if note.startswith("As good as published"))
+    assert told.startswith("As good as published: 1 of 2 test errors; 2 of 2 sizes. An error is")
     (how,) = (note for note in report.notes if note.startswith("φ is an absolute rise"))
     assert "the smallest is taken" in how
     assert "α: 5 from 10 to 1." in how
@@ -543,6 +475,10 @@ def test_the_study_runs(study: tuple[Path, str, str]) -> None:
     assert "fold 2  full model: test MSE" in told
     assert "published, 0.01" not in told  # for want of room; it is in the files
     assert "published, 0.01" in page
+    assert "**Published test MSE and ours" in page
+    # Both have the size of a row's models and of the finer looks.
+    least = {"sound": 64 * 4, "published": 50}[protocol]
+    assert all(len(row["path"]) >= least for row in rows)
 
 
 def test_a_second_run_has_nothing_to_do(

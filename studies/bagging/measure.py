@@ -16,7 +16,14 @@ from studies.bagging.selection import Choice
 from studies.contests.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.contests.cell import Contest
 from studies.contests.methods import POLISHED, TUNED
-from studies.contests.points import Point, attempt, error, outcome_of, point_of
+from studies.contests.points import (
+    Point,
+    attempt,
+    error,
+    outcome_of,
+    point_of,
+    point_without_trees,
+)
 from studies.running.child import Save
 from studies.running.prepared import Prepared
 
@@ -65,12 +72,18 @@ def measure(request: dict[str, Any], save: Save) -> None:
         for name in VARIANTS[cell.instance.protocol]
         for phi in cell.marks
     }
-    _offer(found, cell, full, choices)
+    path = _offer(found, cell, full, choices)
     entries = [
         {"phi": phi, "name": name, **_account(found, choice.taken)}
         for (name, phi), choice in choices.items()
     ]
-    measured = {"full": full, "path_seconds": perf_counter() - begin, "entries": entries}
+    measured = {
+        "full": full,
+        "empty": point_without_trees(found),
+        "path": path,
+        "path_seconds": perf_counter() - begin,
+        "entries": entries,
+    }
     budgets = {entry["phi"]: entry["nodes"] for entry in reversed(entries)}
     save(outcome_of(measured, cell.models))
     for place, name in enumerate(cell.models, 1):
@@ -80,14 +93,16 @@ def measure(request: dict[str, Any], save: Save) -> None:
         save(outcome_of(measured, cell.models[place:]))
 
 
-def _offer(found: Prepared, cell: Contest, full: Point, choices: _Choices) -> None:
+def _offer(found: Prepared, cell: Contest, full: Point, choices: _Choices) -> list[Point]:
     """Offer the models of the path to all choices; to sound ones the whole ensemble, too.
+
+    Returned are the points of all that were on offer but for the whole one, by falling α.
 
     From one α of the path to the next sizes differ by a fifth or so: a smaller model that is
     allowed may lie between one that is taken and the one before, so sound ones look there.
     """
     alphas = alphas_of(cell.top, cell.end, cell.values)
-    _offer_path(found, cell, alphas, choices)
+    path = _offer_path(found, cell, alphas, choices)
     whole = _Model(found.ensemble, full["nodes"], full["validation"], 0, 0.0, None, 0.0)
     if cell.instance.protocol == "sound":
         for choice in choices.values():
@@ -95,13 +110,17 @@ def _offer(found: Prepared, cell: Contest, full: Point, choices: _Choices) -> No
         places = {choice.taken.place for (name, _), choice in choices.items() if name == TUNED}
         for place in sorted(places - {0}):
             finer = np.geomspace(alphas[place - 1], alphas[place], _FINER + 2)[1:-1]
-            _offer_path(found, cell, finer, choices)
+            path += _offer_path(found, cell, finer, choices)
+    return sorted(path, key=lambda point: -point["value"])
 
 
-def _offer_path(found: Prepared, cell: Contest, alphas: FloatArray, choices: _Choices) -> None:
+def _offer_path(
+    found: Prepared, cell: Contest, alphas: FloatArray, choices: _Choices
+) -> list[Point]:
     variants = VARIANTS[cell.instance.protocol]
     ridges = dict.fromkeys(ridge for own in variants.values() for ridge in own)
     along = candidates(found, alphas, ridges)
+    points: list[Point] = []
     for place, one in enumerate(along):
         gap = one.model.result.gap
         model = _Model(
@@ -116,6 +135,16 @@ def _offer_path(found: Prepared, cell: Contest, alphas: FloatArray, choices: _Ch
         for (name, _), choice in choices.items():
             if one.alpha2 in variants[name]:
                 choice.offer(model)
+        points.append(
+            {
+                "value": model.alpha,
+                "alpha2": model.alpha2,
+                "nodes": model.nodes,
+                "validation": model.validation,
+                "test": error(found, model.model, "test"),
+            }
+        )
+    return points
 
 
 def _account(found: Prepared, taken: _Model) -> Point:

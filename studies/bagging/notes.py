@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from studies.bagging.outcomes import Outcomes
-from studies.bagging.tables import published_comparisons, published_rise_of
-from studies.comparing.wording import agreement, failures, fold_notes, order_note, ridge_words
+from studies.bagging.published import beside, published_rise_of
+from studies.comparing.wording import (
+    agreement,
+    differences,
+    failures,
+    fold_notes,
+    order_note,
+    ridge_words,
+)
 from studies.contests.kind import ContestRun
 from studies.contests.methods import method_name
 from studies.reporting.formats import change, percent
@@ -68,7 +75,8 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         "all other methods, which choose nothing by validation rows; subtrees are polished with "
         "the published ridge. ForestPrune's path has no time limit; a search of another method has "
         f"{cell.search_limit:g} s, and what it has found by then counts.",
-        *agreement(published_comparisons(found)),
+        *_agreement(found),
+        *differences(one.at_nodes for one in beside(found).values()),
         *_orders(found),
         *failures((one["name"], one) for _, row in run.cells for one in row.get("entries", ())),
         machine_note(run, "process"),
@@ -76,11 +84,25 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
     ]
 
 
+def _agreement(found: Outcomes) -> list[str]:
+    """Return how many of our errors and sizes are as good as the published ones."""
+    every = beside(found).values()
+    return agreement(
+        {
+            "test errors": [one.errors for one in every],
+            "test errors within the published numbers of nodes": [one.at_nodes for one in every],
+            "sizes": [one.nodes for one in every],
+        }
+    )
+
+
 def _orders(found: Outcomes) -> list[str]:
     """Return where the other methods come in another order than published, and why."""
     said = []
     for phi in found.phis:
-        told = {method: published_rise_of(found, method, phi) for method in found.rivals}
+        told = {
+            method: published_rise_of(found.told.values(), method, phi) for method in found.rivals
+        }
         published = {method: rise for method, rise in told.items() if rise is not None}
         ours = {method: float(found.rises(method, phi).median()) for method in published}
         said.append(order_note(f"From the best on, φ = {phi:g}", published, ours))

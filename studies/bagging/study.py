@@ -8,12 +8,8 @@ from studies.bagging.figure import draw_bagging
 from studies.bagging.measure import VARIANTS
 from studies.bagging.notes import conclusion, notes
 from studies.bagging.outcomes import entry_lines, outcomes
-from studies.bagging.tables import (
-    data_set_table,
-    methods_table,
-    published_comparisons,
-    sizes_table,
-)
+from studies.bagging.published import published_comparisons, published_tables
+from studies.bagging.tables import data_set_table, methods_table, sizes_table
 from studies.comparing.wording import without_published
 from studies.contests.cell import Contest
 from studies.contests.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
@@ -97,7 +93,7 @@ def report(run: ContestRun) -> Report:
     found = outcomes(run)
     sizes, methods = sizes_table(found), methods_table(found)
     return Report(
-        tables=(sizes, methods, data_set_table(found)),
+        tables=(sizes, methods, data_set_table(found), *published_tables(found)),
         shown=(sizes, without_published(methods)),
         notes=tuple(notes(run, found)),
         figures={"bagging": draw_bagging(found)},

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import pandas as pd
 
 from solvers import Termination
 from studies.bagging.outcomes import Outcomes
-from studies.comparing.published import published_line, published_rise
-from studies.comparing.rises import SAME, better_on, median_rise, over_folds, rise_beside
-from studies.contests.methods import PUBLISHED_NAMES, method_name
+from studies.bagging.published import published_rise_of
+from studies.comparing.rises import better_on, median_rise
+from studies.contests.methods import method_name
 from studies.reporting.formats import change, percent, plural
-from studies.reporting.published import Compared, Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
-
-# Of CCP there are no published files, but medians in the paper's text, by φ: test errors over
-# ForestPrune's, as ratios less 1.
-_CCP_RISES = {0.01: 0.78, 0.025: 0.78, 0.05: 1.1}
-
-_TEXT = "The published median is that of the paper's text, over all its data sets."
-
-
-def published_rise_of(found: Outcomes, method: str, phi: float) -> float | None:
-    """Return the published median rise over ForestPrune, or None.
-
-    Over the data sets at hand, but for CCP: over all of the paper.
-    """
-    name = PUBLISHED_NAMES.get(method)
-    if name is None or not found.is_published:
-        return None
-    if name == "ccp":
-        return _CCP_RISES.get(phi)
-    return published_rise("bagging", found.told.values(), name, phi=phi)
 
 
 def sizes_table(found: Outcomes) -> Table:
@@ -85,7 +64,7 @@ def methods_table(found: Outcomes) -> Table:
     rows = []
     for method in found.rivals:
         rises = [found.rises(method, phi) for phi in found.phis]
-        told = [published_rise_of(found, method, phi) for phi in found.phis]
+        told = [published_rise_of(found.told.values(), method, phi) for phi in found.phis]
         rows.append(
             (
                 method_name(method),
@@ -142,35 +121,3 @@ def data_set_table(found: Outcomes) -> Table:
             )
         groups.append(Group(f"φ = {phi:g}", tuple(rows)))
     return Table("Test MSE, means over folds, at ForestPrune's nodes", header, tuple(groups))
-
-
-def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
-    """Return published errors and sizes beside ours for every data set at hand, if any has some."""
-    if not found.is_published:
-        return ()
-    comparisons = []
-    for phi in found.phis:
-        errors, nodes = [], []
-        for data in found.data:
-            lines = found.of(method=found.own, phi=phi, data=data)
-            told = found.told[data]
-            line = published_line("bagging", dataset=told.name, phi=phi) or {}
-            mse, spread = line.get("forestprune_mse"), line.get("forestprune_mse_sd")
-            errors.append(over_folds(data, told, mse, lines["test"], spread))
-            nodes.append(over_folds(data, told, line.get("node_budget"), lines["nodes"]))
-        where = f"bagging, {found.protocol} protocol, φ = {phi:g}"
-        comparisons += [
-            Comparison(f"{where}: test MSE of ForestPrune", tuple(errors)),
-            Comparison(f"{where}: nodes of ForestPrune", tuple(nodes)),
-            Comparison(f"{where}: test MSE of others over ForestPrune", tuple(_rises(found, phi))),
-        ]
-    return tuple(comparisons)
-
-
-def _rises(found: Outcomes, phi: float) -> Iterator[Compared]:
-    """Yield the median rises of the paper's competitors beside the published ones."""
-    for method in found.rivals:
-        told = published_rise_of(found, method, phi)
-        if told is not None:
-            note = _TEXT if PUBLISHED_NAMES[method] == "ccp" else SAME
-            yield rise_beside(method, told, found.rises(method, phi), note)

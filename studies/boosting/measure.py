@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from forestprune import Termination, compete, compete_path, make_competitor
 from studies.contests.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
 from studies.contests.cell import Contest
 from studies.contests.methods import SUBTREES, TUNED
-from studies.contests.points import Point, attempt, outcome_of, point_of
+from studies.contests.points import Point, attempt, outcome_of, point_of, point_without_trees
 from studies.running.child import Save
 from studies.running.prepared import Prepared
 
@@ -43,9 +40,8 @@ def measure(request: dict[str, Any], save: Save) -> None:
     cell = Contest.from_dict(request["cell"])
     found = Prepared.read(Path(request["path"]))
     full = point_of(found, found.ensemble)
-    empty = point_of(found, replace(found.ensemble, trees=(), scale=np.zeros(0)))
     paths: dict[str, Point] = {}
-    measured = {"full": full, "empty": empty, "paths": paths}
+    measured = {"full": full, "empty": point_without_trees(found), "paths": paths}
     for place, name in enumerate((TUNED, *cell.models)):
         paths[name] = attempt(partial(_path, found, cell, name))
         save(outcome_of(measured, cell.models[place:]))

@@ -58,7 +58,7 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         f"A search of BSTS may take {cell.search_limit:g} s, a path four times as long, after "
         "which it is cut short: large models may be missing then. Where nothing fits a budget, "
         "the model without trees counts.",
-        *agreement(published_comparisons(found)),
+        *agreement({"test errors": published_comparisons(found)}),
         *_orders(found),
         *_cut_short(paths, len(run.cells)),
         *failures(paths),
@@ -71,7 +71,10 @@ def _orders(found: Outcomes) -> list[str]:
     """Return where the other methods come in another order than published."""
     said = []
     for budget in found.budgets:
-        told = {method: published_rise_of(found, method, budget) for method in found.methods[1:]}
+        told = {
+            method: published_rise_of(found.told.values(), method, budget)
+            for method in found.methods[1:]
+        }
         published = {method: rise for method, rise in told.items() if rise is not None}
         lines = found.within[budget]
         ours = {method: float(found.rises(lines, method).median()) for method in published}

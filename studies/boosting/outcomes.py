@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from studies.boosting.measure import SHAPES
-from studies.comparing.found import Found
+from studies.comparing.found import Found, least, within
 from studies.comparing.rises import rises_over
 from studies.contests.candidates import PUBLISHED_RIDGE
 from studies.contests.fold import Fold
@@ -44,16 +44,12 @@ class Outcomes(Found):
         By the validation error or, under the published protocol, by the test error itself.
         """
         by = "validation" if self.protocol == "sound" else "test"
-        return self._least(self.points, by)
+        return least(self.points, by)
 
     @cached_property
     def within(self) -> dict[float, pd.DataFrame]:
-        """By budget, a line for each data set, fold and method: the model that is taken.
-
-        Of those within the budget that of least validation error or, under the published
-        protocol, that of the smallest penalty.
-        """
-        return {budget: self._within(budget) for budget in self.budgets}
+        """By budget, a line for each data set, fold and method: the model that is taken."""
+        return {budget: within(self.points, budget, self.protocol) for budget in self.budgets}
 
     def rises(self, lines: pd.DataFrame, method: str) -> pd.Series[float]:
         """Return what a method's mean error is above ForestPrune's, as `rises_over` does.
@@ -64,17 +60,6 @@ class Outcomes(Found):
             `best`, or those of one budget.
         """
         return rises_over(lines, method, self.own)
-
-    def _within(self, budget: float) -> pd.DataFrame:
-        fitting = self.points[self.points["nodes"] <= budget]
-        if self.protocol == "sound":
-            return self._least(fitting, "validation")
-        return fitting.groupby(["data", "fold", "method"], sort=False).tail(1)
-
-    @staticmethod
-    def _least(points: pd.DataFrame, by: str) -> pd.DataFrame:
-        at = points.groupby(["data", "fold", "method"], sort=False)[by].idxmin()
-        return points.loc[at]
 
 
 def outcomes(run: ContestRun) -> Outcomes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 
 from studies.boosting.outcomes import Outcomes
-from studies.comparing.published import published_line, published_rise
+from studies.comparing.published import Told, published_line, published_median, published_rise
 from studies.comparing.rises import better_on, median_rise, over_folds, rise_beside
-from studies.contests.methods import PLAIN, PUBLISHED_NAMES, method_name
+from studies.contests.methods import PLAIN, POLISHED, PUBLISHED_NAMES, TUNED, method_name
 from studies.reporting.formats import change, plural
 from studies.reporting.published import Comparison
 from studies.reporting.tables import NOT_RUN, Group, Table
@@ -51,7 +51,7 @@ def budget_table(found: Outcomes) -> Table:
     rows = []
     for method in found.methods[1:]:
         rises = [found.rises(found.within[budget], method) for budget in found.budgets]
-        told = [published_rise_of(found, method, budget) for budget in found.budgets]
+        told = [published_rise_of(found.told.values(), method, budget) for budget in found.budgets]
         rows.append(
             (
                 method_name(method),
@@ -68,10 +68,17 @@ def budget_table(found: Outcomes) -> Table:
     return Table(caption, header, (Group("", tuple(rows)),))
 
 
-def published_rise_of(found: Outcomes, method: str, budget: float) -> float | None:
-    """Return the published median rise over ForestPrune of the data sets at hand, or None."""
+def published_rise_of(told: Collection[Told], method: str, budget: float) -> float | None:
+    """Return the published median rise over ForestPrune of these data sets, or None."""
     name = PUBLISHED_NAMES.get(method, "")
-    return published_rise("boosting_budget", found.told.values(), name, budget=budget)
+    return published_rise("boosting_budget", told, name, budget=budget)
+
+
+def published_size_of(told: Collection[Told], method: str) -> float | None:
+    """Return the published median size of the best models on these data sets, or None."""
+    own = {TUNED: "polished", POLISHED: "polished", PLAIN: "pruned"}
+    name = own.get(method) or PUBLISHED_NAMES.get(method, "")
+    return published_median("boosting_path", told, f"{name}_nodes")
 
 
 def data_set_tables(found: Outcomes) -> tuple[Table, Table]:
@@ -162,7 +169,7 @@ def _at_budget(found: Outcomes, budget: float) -> Comparison:
 def _rises(found: Outcomes, budget: float) -> Comparison:
     rows = []
     for method in found.methods[1:]:
-        told = published_rise_of(found, method, budget)
+        told = published_rise_of(found.told.values(), method, budget)
         if told is not None:
             rows.append(rise_beside(method, told, found.rises(found.within[budget], method)))
     title = f"{_where(found)}, {budget:,g} nodes: test MSE of others over ForestPrune"

@@ -13,6 +13,39 @@ from studies.contests.kind import ContestRun
 from studies.reporting.formats import plural
 from studies.spec import Protocol
 
+# Of these there is one model at a time.
+_KEYS = ["data", "fold", "method"]
+
+
+def within(points: pd.DataFrame, nodes: float, protocol: Protocol) -> pd.DataFrame:
+    """Return the model that is taken within a number of nodes, by data set, fold and method.
+
+    Of those that fit it is that of least validation error or, under the published protocol, that
+    of the smallest penalty.
+
+    Parameters
+    ----------
+    points
+        Lines with ``data``, ``fold``, ``method``, ``nodes`` and ``validation`` error, by falling
+        penalty.
+    nodes
+        The largest number.
+
+    Returns
+    -------
+    DataFrame
+        None of the lines of a path on which nothing fits.
+    """
+    fitting = points[points["nodes"] <= nodes]
+    if protocol == "sound":
+        return least(fitting, "validation")
+    return fitting.groupby(_KEYS, sort=False).tail(1)
+
+
+def least(points: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the line of least value by data set, fold and method; of equal ones the first."""
+    return points.loc[points.groupby(_KEYS, sort=False)[by].idxmin()]
+
 
 @dataclass(frozen=True)
 class Found:
@@ -86,6 +119,18 @@ class Found:
         """How many folds of how many data sets there are, for people."""
         folds = len(self.points.drop_duplicates(["data", "fold"]))
         return f"{plural(folds, 'fold')} of {plural(len(self.data), 'data set')}"
+
+    @property
+    def comparable(self) -> list[Told]:
+        """What is told of data sets on which ours is of the published size."""
+        return [one for one in self.told.values() if one.name is not None and one.judged]
+
+    @property
+    def published_label(self) -> str:
+        """What published medians in a figure are over, for its legend."""
+        count, every = len(self.comparable), len(self.data)
+        which = "these" if count == every else f"{count} of these"
+        return f"published, median over {which} data sets"
 
     @property
     def is_published(self) -> bool:

@@ -132,10 +132,22 @@ def published_rise(
     float or None
         None where the table has nothing on the method or the data sets.
     """
-    lines = [published_line(table, dataset=one.name, **at) for one in told]
-    ratios = [
-        line[f"{method}_mse"] / line["forestprune_mse"]
-        for line in lines
-        if line is not None and f"{method}_mse" in line
-    ]
+    lines = _lines(table, told, f"{method}_mse", at)
+    ratios = [line[f"{method}_mse"] / line["forestprune_mse"] for line in lines]
     return statistics.median(ratios) - 1.0 if ratios else None
+
+
+def published_median(
+    table: str, told: Iterable[Told], column: str, **at: str | float
+) -> float | None:
+    """Return the median over data sets of what a table has in a column; as `published_rise`."""
+    lines = _lines(table, told, column, at)
+    return statistics.median(line[column] for line in lines) if lines else None
+
+
+def _lines(
+    table: str, told: Iterable[Told], column: str, at: Mapping[str, str | float]
+) -> list[Line]:
+    """Return the lines of data sets that have such a column."""
+    lines = [published_line(table, dataset=one.name, **at) for one in told]
+    return [line for line in lines if line is not None and column in line]

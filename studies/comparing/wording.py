@@ -12,7 +12,7 @@ from studies.contests.fold import FOLDS
 from studies.contests.kind import ContestRun
 from studies.contests.methods import method_name
 from studies.reporting.formats import plural
-from studies.reporting.published import Comparison
+from studies.reporting.published import Comparison, counts
 from studies.reporting.tables import Table, columns_of
 
 
@@ -62,15 +62,33 @@ def failures(measured: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     ]
 
 
-def agreement(comparisons: Iterable[Comparison]) -> list[str]:
-    """Return how far our figures agree with the published ones, where there are some."""
-    told = [row.within for one in comparisons for row in one.rows if row.within is not None]
+def agreement(kinds: Mapping[str, Iterable[Comparison]]) -> list[str]:
+    """Return how far our figures agree with the published ones, where there are some.
+
+    Parameters
+    ----------
+    kinds
+        By what the figures are, such as ``test errors``.
+    """
+    told = []
+    for kind, comparisons in kinds.items():
+        within, of = counts(comparisons)
+        if of:
+            told.append(f"{within} of {of} {kind}")
     if not told:
         return []
     return [
-        f"Of {len(told)} published errors and sizes ours are as good in {sum(told)}: an error at "
-        "most the published mean and one deviation, a size at most the published one."
+        f"As good as published: {'; '.join(told)}. An error is where it is at most the published "
+        "mean and one deviation, a size where it is at most the published one."
     ]
+
+
+def differences(comparisons: Iterable[Comparison]) -> list[str]:
+    """Return what differs between published figures and ours, after the names of the data sets."""
+    names: dict[str, dict[str, None]] = {}
+    for row in (row for one in comparisons for row in one.rows if row.note):
+        names.setdefault(row.note, {})[row.name] = None
+    return [f"{', '.join(every)}: {note}" for note, every in names.items()]
 
 
 def without_published(table: Table) -> Table:

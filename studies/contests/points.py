@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +30,11 @@ def point_of(found: Prepared, model: PrunedEnsemble | TreeEnsemble) -> Point:
         "validation": error(found, model, "validation"),
         "test": error(found, model, "test"),
     }
+
+
+def point_without_trees(found: Prepared) -> Point:
+    """Return the point of the model that is left where nothing fits a size."""
+    return point_of(found, replace(found.ensemble, trees=(), scale=np.zeros(0)))
 
 
 def error(found: Prepared, model: PrunedEnsemble | TreeEnsemble, part: str) -> float:

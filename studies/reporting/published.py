@@ -81,6 +81,18 @@ class Comparison:
     title: str
     rows: tuple[Compared, ...]
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many figures are within what is published, and of how many that is said."""
+        told = [row.within for row in self.rows if row.within is not None]
+        return sum(told), len(told)
+
+
+def counts(comparisons: Iterable[Comparison]) -> tuple[int, int]:
+    """Return the sums of the counts."""
+    every = [one.counts for one in comparisons]
+    return sum(within for within, _ in every), sum(told for _, told in every)
+
 
 def published_table(comparisons: Iterable[Comparison]) -> tuple[Table, tuple[str, ...]]:
     """Return published figures and ours as a table, and the notes that its rows refer to.
@@ -108,11 +120,10 @@ def published_table(comparisons: Iterable[Comparison]) -> tuple[Table, tuple[str
 
 def summary(comparisons: Iterable[Comparison]) -> str:
     """Return in a sentence how many of our figures are within what is published."""
-    marks = [row.within for comparison in comparisons for row in comparison.rows]
-    told = [mark for mark in marks if mark is not None]
+    within, told = counts(comparisons)
     if not told:
         return ""
-    return f"{sum(told)} of {len(told)} figures are within what is published or better."
+    return f"{within} of {told} figures are within what is published or better."
 
 
 def _line(row: Compared, note: int | None) -> tuple[str, ...]:
@@ -125,8 +136,13 @@ def _line(row: Compared, note: int | None) -> tuple[str, ...]:
         _written(row.ours_spread, 2),
         NOT_RUN if row.difference is None else signed(row.difference, 2),
         _share(row),
-        {True: "✓", False: "no", None: NOT_RUN}[row.within],
+        mark(row.within),
     )
+
+
+def mark(within: bool | None) -> str:
+    """Write whether a figure is within what is published."""
+    return {True: "✓", False: "no", None: NOT_RUN}[within]
 
 
 def _share(row: Compared) -> str:
