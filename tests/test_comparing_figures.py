@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,13 @@ from studies.bagging.figure import draw_bagging
 from studies.boosting import outcomes as boosting
 from studies.boosting.figures import draw_budgets, draw_paths
 from studies.comparing.boxes import draw_boxes, draw_rises, explain_boxes
+from studies.comparing.published import Told, published_line
 from studies.drawing.style import COLOURS, log_ticks, new_figure
 
 METHODS = ("forestprune", "first_k", "lasso")
+
+# Of the published size, of another one, and not published.
+SAME, OTHER, NONE = Told("stock"), Told("stock", "", judged=False), Told(None)
 
 
 def panel_of() -> Axes:
@@ -55,7 +60,7 @@ def rises(*values: list[float], levels: tuple[str, ...] = ("φ = 1",)) -> Axes:
     """Return a panel of rises in percent, a method for each list."""
     panel = panel_of()
     found = {str(place): pd.Series(one) / 100.0 for place, one in enumerate(values)}
-    draw_rises(panel, list(found), dict.fromkeys(levels, found.__getitem__), "Rises")
+    draw_rises(panel, list(found), dict.fromkeys(levels, found.__getitem__), "Rises", {}, "")
     panel.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
     return panel
 
@@ -155,7 +160,9 @@ def test_logarithmic_axes_always_have_three_ticks(
     assert 3 <= len(found) <= 17
 
 
-def boosted(methods: tuple[str, ...], low: int = 1400, folds: int = 3) -> boosting.Outcomes:
+def boosted(
+    methods: tuple[str, ...], low: int = 1400, folds: int = 3, told: Told = NONE
+) -> boosting.Outcomes:
     lines = [
         {
             "data": "a",
@@ -172,7 +179,7 @@ def boosted(methods: tuple[str, ...], low: int = 1400, folds: int = 3) -> boosti
         for nodes in (0, low, low + 200 * fold + 10 * place)
     ]
     budgets = (50.0, 5000.0)
-    return boosting.Outcomes(pd.DataFrame(lines), methods, budgets, "sound", {"a": None}, 1.0)
+    return boosting.Outcomes(pd.DataFrame(lines), methods, budgets, "sound", {"a": told}, 1.0)
 
 
 def test_sizes_that_differ_little_have_ticks() -> None:
@@ -198,8 +205,7 @@ def test_every_method_that_was_asked_for_has_a_line_of_its_own() -> None:
     assert (marks.get_linestyle(), marks.get_marker()) == ("None", "D")
 
 
-@pytest.mark.parametrize("folds", [2, 6])
-def test_the_figure_of_bagging_says_what_it_shows(folds: int) -> None:
+def bagged(folds: int = 2, told: Told = NONE) -> bagging.Outcomes:
     lines = [
         {
             "data": "a",
@@ -219,8 +225,12 @@ def test_the_figure_of_bagging_says_what_it_shows(folds: int) -> None:
         for phi in (0.01, 0.05)
         for fold in range(folds)
     ]
-    found = bagging.Outcomes(pd.DataFrame(lines), METHODS, (0.01, 0.05), "sound", {"a": None}, 1.0)
-    figure = drawn(draw_bagging(found))
+    return bagging.Outcomes(pd.DataFrame(lines), METHODS, (0.01, 0.05), "sound", {"a": told}, 1.0)
+
+
+@pytest.mark.parametrize("folds", [2, 6])
+def test_the_figure_of_bagging_says_what_it_shows(folds: int) -> None:
+    figure = drawn(draw_bagging(bagged(folds)))
     *top, bottom = figure.axes
     assert all(len(labels(panel.yaxis)) >= 3 for panel in (*top, bottom))
     said = top[2].get_title(loc="right")
@@ -228,3 +238,91 @@ def test_the_figure_of_bagging_says_what_it_shows(folds: int) -> None:
     assert [len(boxes(panel)) for panel in top] == ([2, 2, 2] if folds == 6 else [0, 0, 0])
     # One data set, so one value of each rival.
     assert bottom.get_title(loc="right") == "dots: single values, line: median"
+
+
+# Published medians
+
+
+def marks(panel: Axes) -> list[tuple[float, float]]:
+    """Return places and values of the marks of published figures that can be seen."""
+    found = [line for line in panel.lines if line.get_marker() == "D"]
+    assert {str(line.get_markerfacecolor()) for line in found} <= {"white"}
+    at = [pair for line in found for pair in zip(line.get_xdata(), line.get_ydata(), strict=True)]
+    return [(float(x), float(y)) for x, y in at if np.isfinite(y)]
+
+
+def entries(panel: Axes) -> list[str]:
+    legend = panel.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+def test_published_rises_are_marked_where_there_are_some() -> None:
+    panel = panel_of()
+    levels = {level: lambda _: pd.Series([0.1, 0.3]) for level in ("low", "high")}
+    published = {"low": {"a": 0.5, "b": -0.25}.get, "high": {"b": 4.0}.get}
+    draw_rises(panel, ["a", "b", "c"], levels, "Rises", published, "published, over all")
+    places, values = zip(*marks(panel), strict=True)
+    assert values == pytest.approx([50.0, -25.0, 400.0])
+    # Near their method, those of the second level to the right.
+    assert [round(place) for place in places] == [0, 1, 1]
+    assert places[1] < places[2]
+    assert entries(panel) == ["low", "high", "published, over all"]
+    low, high = panel.get_ylim()
+    assert low < -25.0
+    assert high > 400.0
+
+
+def test_without_published_rises_the_legend_has_none() -> None:
+    panel = panel_of()
+    levels = {"low": lambda _: pd.Series([0.1, 0.3])}
+    draw_rises(panel, ["a"], levels, "Rises", {"low": lambda _: None}, "published")
+    assert marks(panel) == []
+    assert entries(panel) == ["low"]
+
+
+def test_published_figures_of_forests_are_marked() -> None:
+    *top, bottom = drawn(draw_bagging(bagged(told=SAME))).axes
+    # Of the paper's text, at the smaller φ alone.
+    assert [[value for _, value in marks(panel)] for panel in top] == [
+        [1.0, 5.0],
+        [10.0, 20.0],
+        [5.0],
+    ]
+    assert {round(place) for panel in top for place, _ in marks(panel)} == {0}
+    assert entries(top[1]) == ["published, over the paper's data sets"]
+    expected = [
+        100.0 * (line[f"{method}_mse"] / line["forestprune_mse"] - 1.0)
+        for line in (published_line("bagging", dataset="stock", phi=phi) for phi in (0.01, 0.05))
+        if line is not None
+        for method in ("baseline", "lasso")
+    ]
+    assert [value for _, value in marks(bottom)] == pytest.approx(expected)
+    assert entries(bottom)[-1] == "published, median over these data sets"
+
+
+def test_published_figures_of_boosting_are_marked() -> None:
+    top, bottom = drawn(draw_budgets(boosted(METHODS, told=SAME))).axes
+    line = published_line("boosting_path", dataset="stock")
+    assert line is not None
+    assert marks(bottom) == [
+        (0.0, line["polished_nodes"]),
+        (1.0, line["baseline_nodes"]),
+        (2.0, line["lasso_nodes"]),
+    ]
+    assert len(marks(top)) == 4  # two methods, two budgets
+    assert entries(top)[-1] == entries(bottom)[0] == "published, median over these data sets"
+
+
+@pytest.mark.parametrize("told", [OTHER, NONE])
+def test_nothing_is_marked_beside_ensembles_of_another_size(told: Told) -> None:
+    for figure in (draw_bagging(bagged(told=told)), draw_budgets(boosted(METHODS, told=told))):
+        panels = drawn(figure).axes
+        assert [marks(panel) for panel in panels] == [[]] * len(panels)
+        assert not any("published" in entry for panel in panels for entry in entries(panel))
+
+
+def test_a_legend_says_over_how_many_data_sets_medians_are() -> None:
+    found = boosted(METHODS, told=SAME)
+    two = pd.concat([found.points, found.points.assign(data="b")])
+    wider = replace(found, points=two, told={"a": SAME, "b": OTHER})
+    assert wider.published_label == "published, median over 1 of these data sets"

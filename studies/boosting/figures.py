@@ -14,7 +14,17 @@ from matplotlib.figure import Figure
 
 from formulations.arrays import FloatArray
 from studies.boosting.outcomes import Outcomes
-from studies.comparing.boxes import TITLE, draw_boxes, draw_rises, explain_boxes, name_methods
+from studies.boosting.tables import published_rise_of, published_size_of
+from studies.comparing.boxes import (
+    TITLE,
+    draw_boxes,
+    draw_published,
+    draw_rises,
+    explain_boxes,
+    legend_above,
+    name_methods,
+    published_handle,
+)
 from studies.contests.methods import PLAIN, POLISHED, SUBTREES, TUNED, method_name
 from studies.drawing.style import COLOURS, INK, log_ticks, new_figure, plain
 
@@ -124,7 +134,7 @@ def _draw_data(panel: Axes, found: Outcomes, data: str) -> None:
 def _errors(points: pd.DataFrame, nodes: FloatArray, by_validation: bool) -> FloatArray:
     """Return (nodes,) the mean over folds of the test error of the model within so many nodes.
 
-    Models are taken as those of `Outcomes.within`.
+    Models are taken as `studies.comparing.found.within` does.
     """
     folds = []
     for _, path in points.groupby("fold"):
@@ -147,12 +157,20 @@ def draw_budgets(found: Outcomes) -> Figure:
         f"{budget:,g} nodes": partial(found.rises, found.within[budget]) for budget in found.budgets
     }
     title = "Other methods within budgets of nodes, over data sets"
-    draw_rises(top, found.methods[1:], levels, title)
+    published = {
+        level: partial(published_rise_of, found.comparable, budget=budget)
+        for level, budget in zip(levels, found.budgets, strict=True)
+    }
+    draw_rises(top, found.methods[1:], levels, title, published, found.published_label)
     sizes = [
         found.best[found.best["method"] == name]["nodes"].clip(lower=1).to_numpy()
         for name in found.methods
     ]
     draw_boxes(bottom, sizes, np.arange(len(sizes)), 0.55, COLOURS[0])
+    told = [published_size_of(found.comparable, method) for method in found.methods]
+    if any(told):
+        draw_published(bottom, range(len(told)), [size or math.nan for size in told])
+        legend_above(bottom, [published_handle(found.published_label)])
     bottom.set_yscale("log")
     log_ticks(bottom.yaxis)
     name_methods(bottom, found.methods)

@@ -1,7 +1,8 @@
-"""Boxes of distributions, and panels of what methods lose beside ForestPrune."""
+"""Boxes of distributions, published medians, and panels of what methods lose to ForestPrune."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from formulations.arrays import FloatArray
@@ -24,6 +26,17 @@ FEW = 5
 
 # Points between a panel and its titles.
 _ABOVE_LEGEND, _ABOVE_PANEL = 24.0, 6.0
+
+# Unlike all other marks, in no colour that has a meaning.
+_PUBLISHED: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 5.5,
+    "markerfacecolor": "white",
+    "markeredgecolor": INK,
+    "markeredgewidth": 1.3,
+    "zorder": 5,
+}
 
 TITLE: dict[str, Any] = {"color": INK, "fontsize": 10, "fontweight": "bold"}
 
@@ -56,6 +69,16 @@ def draw_boxes(
             )
             ends = position - 0.5 * width, position + 0.5 * width
             panel.hlines(np.median(series), *ends, color=colour, linewidth=1.6)
+
+
+def draw_published(panel: Axes, positions: npt.ArrayLike, values: npt.ArrayLike) -> None:
+    """Mark published values at these positions."""
+    panel.plot(positions, values, **_PUBLISHED)
+
+
+def published_handle(label: str) -> Line2D:
+    """Return the entry of a legend for what `draw_published` draws."""
+    return Line2D([], [], label=label, **_PUBLISHED)
 
 
 def _finite(values: npt.ArrayLike) -> FloatArray:
@@ -101,6 +124,8 @@ def draw_rises(
     methods: Sequence[str],
     levels: Mapping[str, Callable[[str], pd.Series[float]]],
     title: str,
+    published: Mapping[str, Callable[[str], float | None]],
+    label: str,
 ) -> None:
     """Draw what methods' errors are above ForestPrune's, in percent.
 
@@ -112,6 +137,9 @@ def draw_rises(
         By name, such as ``φ = 0.01``, the ratios less 1 of a method over data sets.
     title
         Of the panel.
+    published, label
+        By the same names the published ratio less 1 of a method, or None where there is none;
+        what these are, for the legend. There may be no names.
     """
     if not methods:
         panel.set_axis_off()
@@ -119,37 +147,57 @@ def draw_rises(
     width = 0.8 / len(levels)
     colours = [COLOURS[place % len(COLOURS)] for place in range(len(levels))]
     drawn: list[npt.ArrayLike] = []
-    for place, rises in enumerate(levels.values()):
+    marked = False
+    for place, (level, rises) in enumerate(levels.items()):
         values = [100.0 * rises(method).to_numpy() for method in methods]
         positions = np.arange(len(methods)) + (place - (len(levels) - 1) / 2.0) * width
         draw_boxes(panel, values, positions, 0.85 * width, colours[place])
         drawn += values
+        if level in published:
+            told = [published[level](method) for method in methods]
+            marks = [math.nan if rise is None else 100.0 * rise for rise in told]
+            # Beside the middle, where single values and medians are.
+            draw_published(panel, positions + 0.3 * width, marks)
+            marked |= any(map(math.isfinite, marks))
+    panel.set_ylabel("test MSE over ForestPrune, %", color=INK, fontsize=9)
+    percent_axis(panel)
+    name_methods(panel, methods)
+    patches = [
+        Patch(facecolor=to_rgba(colour, 0.6), edgecolor=colour, label=name)
+        for name, colour in zip(levels, colours, strict=True)
+    ]
+    legend_above(panel, [*patches, *([published_handle(label)] if marked else [])])
+    panel.set_title(title, loc="left", pad=_pad(panel), **TITLE)
+    explain_boxes(panel, drawn)
+    panel.tick_params(labelsize=8)
+    plain(panel)
+
+
+def percent_axis(panel: Axes) -> None:
+    """Give a panel of changes a line at 0, ticks, and a logarithmic scale for large ones.
+
+    Everything has been drawn on it, and its axis has a label, which tells of such a scale.
+    """
     panel.axhline(0.0, color=INK, linewidth=1.0)
-    label = "test MSE over ForestPrune, %"
     if max(map(abs, panel.get_ylim())) > _LINEAR:
         panel.set_yscale("symlog", linthresh=_LINEAR)
         panel.autoscale_view()  # its margins are those of the linear scale
-        label += f"\n(logarithmic beyond ±{_LINEAR:g} %)"
+        panel.set_ylabel(f"{panel.get_ylabel()}\n(logarithmic beyond ±{_LINEAR:g} %)")
     set_ticks(panel.yaxis, _rise_ticks(*panel.get_ylim()), 0.04)
-    name_methods(panel, methods)
-    panel.set_ylabel(label, color=INK, fontsize=9)
+
+
+def legend_above(panel: Axes, handles: Sequence[Patch | Line2D]) -> None:
+    """Put a legend of one line between a panel and its titles."""
     panel.legend(
-        handles=[
-            Patch(facecolor=to_rgba(colour, 0.6), edgecolor=colour, label=name)
-            for name, colour in zip(levels, colours, strict=True)
-        ],
+        handles=handles,
         frameon=False,
         fontsize=8,
         labelcolor=INK,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         borderaxespad=0.0,
-        ncols=len(levels),
+        ncols=len(handles),
     )
-    panel.set_title(title, loc="left", pad=_pad(panel), **TITLE)
-    explain_boxes(panel, drawn)
-    panel.tick_params(labelsize=8)
-    plain(panel)
 
 
 def _rise_ticks(low: float, high: float) -> list[list[float]]:
