@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +20,24 @@ _MOST_STEPS = 9
 _SAME = 1.001
 _ENOUGH = 0.999
 
+# A guess is at least this part of the way, in logs, from both α between which it is made.
+_LEAST_SHARE = 0.05
+
 # Relative gap that a rough solution may have.
 _ANY_GAP = 1e9
 
 _ENDED = (Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.CALLBACK)
 
 
+class _Tried(NamedTuple):
+    """An α and the number of nodes of the model there."""
+
+    alpha: float
+    nodes: int
+
+
 class BudgetSearch:
-    """Bisection on α for the largest model of at most so many nodes.
+    """Search on α for the largest model of at most so many nodes.
 
     As α rises the optimum gets smaller, in steps: sizes between two steps belong to no α. So
     what is found may have fewer nodes than allowed. It is a solution for its own α, and what
@@ -83,7 +93,7 @@ class BudgetSearch:
             When no α tried is large enough, since nodes of weight 0 cost nothing.
         """
         if self.max_nodes >= _all_nodes(self.problem.data):
-            self._fits(0.0)
+            self._tried(0.0)
         else:
             self._search()
         if self.result is None:
@@ -102,9 +112,10 @@ class BudgetSearch:
         self._forget()
         step = _SAME
         for _ in range(_MOST_STEPS):
-            if self._ended or self._fits(high):
+            high = self._tried(high.alpha)
+            if self._ended or high.nodes <= self.max_nodes:
                 break
-            low, high, step = high, high * step, step**2
+            low, high, step = high, _Tried(high.alpha * step, 0), step**2
         if self.result is not None:
             self._narrow(low, high, rough=False)
         elif rough[1] is not None:
@@ -117,43 +128,58 @@ class BudgetSearch:
         """Start anew, from the rough solution."""
         self.alpha, self.result, self.nodes = np.inf, None, -1
 
-    def _bracket(self) -> tuple[float, float] | None:
+    def _bracket(self) -> tuple[_Tried, _Tried] | None:
         """Return an α too small for the limit and one that meets it, roughly solved.
 
         None when there is no such pair; then the result is what there is.
         """
-        top = high = self.problem.alpha_max()
-        for _ in range(_MOST_STEPS):
-            if self._fits(high, rough=True) or self._ended:
+        top = self.problem.alpha_max()
+        high = self._tried(top, rough=True)
+        for _ in range(_MOST_STEPS - 1):
+            if self._ended or high.nodes <= self.max_nodes:
                 break
-            high *= _STEP
+            high = self._tried(high.alpha * _STEP, rough=True)
         if self.result is None:
             return None
-        if high == 0.0 or self.max_nodes < smallest_tree(self.problem.data):
-            self._fits(high)
+        if high.alpha == 0.0 or self.max_nodes < smallest_tree(self.problem.data):
+            self._tried(high.alpha)
             return None
-        low = high / _STEP
-        while not self._ended and self._fits(low, rough=True):
-            if low == 0.0:
-                self._fits(low)
+        low = self._tried(high.alpha / _STEP, rough=True)
+        while not self._ended and low.nodes <= self.max_nodes:
+            if low.alpha == 0.0:
+                self._tried(0.0)
                 return None
-            high, low = low, low / _STEP if low * _STEP**_MOST_STEPS > top else 0.0
+            high, alpha = low, low.alpha / _STEP
+            low = self._tried(alpha if alpha * _STEP**_MOST_STEPS > top else 0.0, rough=True)
         return low, high
 
-    def _narrow(self, low: float, high: float, rough: bool) -> tuple[float, float]:
-        """Bisect between an α too small for the limit and one that meets it."""
+    def _narrow(self, low: _Tried, high: _Tried, rough: bool) -> tuple[_Tried, _Tried]:
+        """Move an α too small for the limit and one that meets it towards each other."""
         # Models between the smallest α tried and 0 hardly differ from that of 0.
         enough = _ENOUGH * self.max_nodes
-        while not self._ended and self.nodes < enough and 0.0 < _SAME * low < high:
-            middle = float(np.sqrt(low * high))
-            if self._fits(middle, rough):
+        halve = False
+        while not self._ended and self.nodes < enough and 0.0 < _SAME * low.alpha < high.alpha:
+            width = high.alpha / low.alpha
+            share = 0.5 if halve else self._share(low, high)
+            middle = self._tried(low.alpha * width**share, rough)
+            if middle.nodes <= self.max_nodes:
                 high = middle
             else:
                 low = middle
+            # Sizes rise in steps: where guesses do not help, halving does.
+            halve = not halve and (high.alpha / low.alpha) ** 2 > width
         return low, high
 
-    def _fits(self, alpha: float, rough: bool = False) -> bool:
-        """Solve at an α; return whether the limit is met, and keep the largest such model."""
+    def _share(self, low: _Tried, high: _Tried) -> float:
+        """Return where between two α, in logs, the limit may be: sizes are about a power of α."""
+        wanted = 0.5 * (1.0 + _ENOUGH) * self.max_nodes
+        if high.nodes < 1 or low.nodes <= wanted:
+            return 0.5
+        share = np.log(low.nodes / wanted) / np.log(low.nodes / high.nodes)
+        return float(np.clip(share, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
+
+    def _tried(self, alpha: float, rough: bool = False) -> _Tried:
+        """Solve at an α; keep what is found if it is the largest that meets the limit."""
         problem = self.problem.with_alpha(alpha)
         options = self._options | ({"gap": _ANY_GAP} if rough else {})
         limit = None if np.isinf(self._left) else self._left
@@ -164,11 +190,10 @@ class BudgetSearch:
         assert result.choice is not None
         nodes = problem.kept_nodes(result.choice, result.beta)
         # Of equal sizes that of the smaller α fits better.
-        fits = nodes <= self.max_nodes
-        if fits and (nodes, -alpha) > (self.nodes, -self.alpha):
+        if nodes <= self.max_nodes and (nodes, -alpha) > (self.nodes, -self.alpha):
             self.alpha, self.result, self.nodes = alpha, result, nodes
             self._rough = result if rough else self._rough
-        return fits
+        return _Tried(alpha, nodes)
 
     def _heard(self, callback: Callable[[Any], Any]) -> Callable[[Any], bool]:
         """Return a callback that ends the search, too; a solution may be done at the same time."""
