@@ -53,7 +53,8 @@ class Columns(ABC):
         self.start = start
         self.groups = np.repeat(np.arange(len(start) - 1), np.diff(start))
         # block_diag of no blocks has another shape.
-        self.own = sparse.block_diag(tables, format="csr") if tables else sparse.csr_matrix((0, 0))
+        blocks = [sparse.coo_array(table) for table in tables]
+        self.own = sparse.block_diag(blocks, format="csr") if blocks else sparse.csr_array((0, 0))
         self.square = self.own.diagonal()
         self.cost, self.ridge, self.count = cost, ridge, count
 
