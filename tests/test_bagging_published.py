@@ -144,7 +144,10 @@ def test_forests_of_another_size_are_shown_with_the_reason(run: Any) -> None:
         ("stock", "–", "–"),
     ]
     (note,) = (one for one in report.notes if "100 trees, 5 folds, all rows" in one)
-    assert note.startswith("autoMpg, stock: Here 8 trees")
+    assert note.startswith("autoMpg, stock: Here 8 trees, 2 of 5 folds and all rows; published")
+    cut = replace(run, preparations={of: {"rows_there": 101} for of in run.preparations})
+    (note,) = (one for one in BAGGING.report(cut).notes if "100 trees, 5 folds, all rows" in one)
+    assert "2 of 5 folds and at most 100 rows; published" in note
 
 
 def test_without_published_figures_there_is_no_table_of_them() -> None:

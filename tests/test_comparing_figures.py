@@ -304,10 +304,10 @@ def test_published_figures_of_boosting_are_marked() -> None:
     top, bottom = drawn(draw_budgets(boosted(METHODS, told=SAME))).axes
     line = published_line("boosting_path", dataset="stock")
     assert line is not None
-    assert marks(bottom) == [
-        (0.0, line["polished_nodes"]),
-        (1.0, line["baseline_nodes"]),
-        (2.0, line["lasso_nodes"]),
+    assert [(round(place), size) for place, size in marks(bottom)] == [
+        (0, line["polished_nodes"]),
+        (1, line["baseline_nodes"]),
+        (2, line["lasso_nodes"]),
     ]
     assert len(marks(top)) == 4  # two methods, two budgets
     assert entries(top)[-1] == entries(bottom)[0] == "published, median over these data sets"

@@ -169,7 +169,8 @@ def draw_budgets(found: Outcomes) -> Figure:
     draw_boxes(bottom, sizes, np.arange(len(sizes)), 0.55, COLOURS[0])
     told = [published_size_of(found.comparable, method) for method in found.methods]
     if any(told):
-        draw_published(bottom, range(len(told)), [size or math.nan for size in told])
+        beside = np.arange(len(told)) + 0.18  # where no median is
+        draw_published(bottom, beside, [math.nan if size is None else size for size in told])
         legend_above(bottom, [published_handle(found.published_label)])
     bottom.set_yscale("log")
     log_ticks(bottom.yaxis)

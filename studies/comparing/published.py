@@ -88,10 +88,12 @@ def _told(fold: Fold, folds: int, made: Mapping[str, Any], trees: int) -> Told:
     if name is None:
         return Told(None)
     notes = []
-    judged = folds == FOLDS and fold.trees == trees and made.get("rows_there", 0) <= fold.rows
+    all_rows = made.get("rows_there", 0) <= fold.rows
+    judged = folds == FOLDS and fold.trees == trees and all_rows
     if not judged:
+        rows = "all rows" if all_rows else f"at most {fold.rows:,} rows"
         notes.append(
-            f"Here {fold.trees} trees, {folds} of {FOLDS} folds and at most {fold.rows:,} rows; "
+            f"Here {fold.trees} trees, {folds} of {FOLDS} folds and {rows}; "
             f"published: {trees} trees, {FOLDS} folds, all rows. So neither is said to be better."
         )
     others = PUBLISHED[name].outputs
