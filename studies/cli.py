@@ -14,6 +14,7 @@ from solvers import SolverError
 from studies.commands.listing import competitors, solvers
 from studies.commands.measuring import benchmark, study
 from studies.commands.solving import export, solve
+from studies.compiling import compiling_told
 from studies.errors import StudyError, StudyInterrupted
 from studies.options import EachOnce
 from studies.own_data.cli import predict, prune
@@ -30,9 +31,10 @@ class OneLineErrors(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; Ctrl-C always comes with a line."""
+        """Run a command; Ctrl-C always comes with a line, as do kernels to be compiled."""
         try:
-            return super().invoke(ctx)
+            with compiling_told(lambda text: print(f"note: {text}", file=sys.stderr, flush=True)):
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise StudyInterrupted("nothing was kept") from None
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +28,10 @@ from studies.running.ending import started
 
 Outcome = dict[str, Any]
 Save = Callable[[Outcome], None]
+Tell = Callable[[str], None]
+
+# Seconds between two looks at whether a process has something to say.
+LOOK_SECONDS = 0.5
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -45,6 +51,7 @@ def run_in_child(
     threads: int | None,
     deadline: float | None,
     run: str = "",
+    tell: Tell | None = None,
 ) -> Outcome | None:
     """Call a function in a new process and return the last outcome it saved.
 
@@ -63,6 +70,8 @@ def run_in_child(
         no end.
     run
         What `end_run` is told to end it early.
+    tell
+        Takes a sentence for the user, while the process goes on: that it compiles kernels.
 
     Returns
     -------
@@ -75,8 +84,9 @@ def run_in_child(
     RunEnded
         When its run has been ended.
     """
-    saved = folder / "outcome.json"
+    saved, said = folder / "outcome.json", folder / "said"
     saved.unlink(missing_ok=True)
+    said.unlink(missing_ok=True)
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
     with (folder / "log").open("wb") as log:
         command = [sys.executable, "-P", "-m", "studies.running.child", function, str(folder)]
@@ -90,11 +100,27 @@ def run_in_child(
             started(command, run, env=_environment(threads), **streams) as child,
             contextlib.suppress(subprocess.TimeoutExpired),
         ):
-            code = child.wait(deadline)
+            code = _wait(child, deadline, said, tell)
     outcome = _read(saved)
     if outcome is not None or code is None:
         return outcome
     return {"status": "failed", "reason": _last_words(code, folder / "log")}
+
+
+def _wait(
+    child: subprocess.Popen[bytes], deadline: float | None, said: Path, tell: Tell | None
+) -> int:
+    """Return the exit code; tell what the process says before it ends."""
+    left = math.inf if deadline is None else deadline
+    while tell is not None and left > LOOK_SECONDS:
+        begin = time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(LOOK_SECONDS)
+        left -= time.monotonic() - begin
+        if said.exists():
+            tell(said.read_text(encoding="utf-8"))
+            tell = None
+    return child.wait(None if deadline is None else max(left, 0.0))
 
 
 def _environment(threads: int | None) -> dict[str, str]:
@@ -145,20 +171,34 @@ def _die_first() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
+def _compiling_told(tell: Tell) -> contextlib.AbstractContextManager[None]:
+    """Tell when kernels are compiled; a function without any is spared the import of numba."""
+    if "numba" not in sys.modules:
+        return contextlib.nullcontext()
+    from studies.compiling import compiling_told
+
+    return compiling_told(tell)
+
+
 def _main(function: str, folder: Path) -> None:
     _end_with_parent(folder)
     _die_first()
 
+    def write(name: str, text: str) -> None:
+        # Written beside and moved, so that the runner never reads half of it.
+        written = folder / "written.part"
+        written.write_text(text, encoding="utf-8")
+        written.replace(folder / name)
+
     def save(outcome: Outcome) -> None:
-        # Written beside and moved, so that the runner never reads half an outcome.
-        written = folder / "outcome.part"
-        written.write_text(json.dumps(outcome, allow_nan=False), encoding="utf-8")
-        written.replace(folder / "outcome.json")
+        write("outcome.json", json.dumps(outcome, allow_nan=False))
 
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     module, _, name = function.partition(":")
     try:
-        getattr(importlib.import_module(module), name)(request, save)
+        called = getattr(importlib.import_module(module), name)
+        with _compiling_told(lambda text: write("said", text)):
+            called(request, save)
     except Exception as error:
         save(
             {

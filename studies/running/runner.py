@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from contextlib import closing
 from dataclasses import asdict
+from functools import cache, partial
 from itertools import groupby
 from typing import Any, Protocol
 
 from studies.kinds import AnyCell, Plan, Subject
-from studies.running.child import Outcome
+from studies.running.child import Outcome, Tell
 from studies.running.dispatch import arrivals, in_this_process, slots
 from studies.running.ending import end_run
 from studies.running.machine import environment
@@ -74,6 +75,7 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, jobs: int | None
     run = uuid.uuid4().hex
     by_instance = [(i, tuple(group)) for i, group in groupby(todo, lambda cell: cell.instance)]
     at_once = min(available, len(by_instance))
+    tell = cache(reporter.notice)  # many processes may say the same: it is told once
     tasks = [
         Task(run, plan.kind.prepare, plan.kind.measure, instance, cells, at_once, here)
         for instance, cells in by_instance
@@ -81,20 +83,24 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, jobs: int | None
     try:
         if at_once == 1 and in_this_process():
             for task in tasks:
-                with closing(measured(task)) as steps:
+                with closing(measured(task, tell)) as steps:
                     for step in steps:
                         _take(step, folder, reporter)
         else:
-            _run_at_once(tasks, available, folder, reporter)
+            _run_at_once(tasks, available, folder, reporter, tell)
     finally:
         end_run(run)
 
 
-def _run_at_once(tasks: list[Task], at_once: int, folder: RunFolder, reporter: Reporter) -> None:
+def _run_at_once(
+    tasks: list[Task], at_once: int, folder: RunFolder, reporter: Reporter, tell: Tell
+) -> None:
     """Have workers measure the tasks; take what they found as it arrives."""
+    # What workers in other processes would say while they work does not come here.
+    worker = partial(work, tell=tell) if in_this_process() else work
     left = len(tasks)
     reporter.in_flight(min(left, at_once))
-    with closing(arrivals(work, tasks, at_once)) as answers:
+    with closing(arrivals(worker, tasks, at_once)) as answers:
         for task, answer in answers:
             if isinstance(answer, Exception):
                 answer = failed(task.cells, answer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import joblib
 
-from studies.running.child import Outcome, run_in_child
+from studies.running.child import Outcome, Tell, run_in_child
 from studies.running.ending import RunEnded, scratch_folder
 from studies.running.machine import environment
 
@@ -58,23 +58,24 @@ class Step(NamedTuple):
     outcome: Outcome | None = None
 
 
-def work(task: Task) -> list[Step]:
+def work(task: Task, tell: Tell | None = None) -> list[Step]:
     """Measure a task on the machine where this is called, and return what happened."""
     steps: list[Step] = []
     with suppress(RunEnded):
-        steps.extend(measured(task))
+        steps.extend(measured(task, tell))
     return steps
 
 
-def measured(task: Task) -> Generator[Step, None, None]:
+def measured(task: Task, tell: Tell | None = None) -> Generator[Step, None, None]:
     """Prepare an instance and measure its cells; an error is what came of those that are left.
 
-    All files are in a folder of the machine on which this runs.
+    All files are in a folder of the machine on which this runs. What processes have to say while
+    they run goes to ``tell``.
     """
     left = list(task.cells)
     try:
         with scratch_folder(task.run) as scratch:
-            for step in _measured_in(scratch, task):
+            for step in _measured_in(scratch, task, tell):
                 yield step
                 if step.kind == "cell" and step.outcome is not None:
                     left.remove(step.subject)
@@ -91,16 +92,16 @@ def failed(cells: Iterable[AnyCell], error: Exception) -> list[Step]:
     return [Step("cell", cell, {"status": "failed", "reason": reason}) for cell in cells]
 
 
-def _measured_in(scratch: Path, task: Task) -> Iterator[Step]:
+def _measured_in(scratch: Path, task: Task, tell: Tell | None) -> Iterator[Step]:
     yield Step("instance", task.instance)
-    prepared = _prepare(task, scratch)
+    prepared = _prepare(task, scratch, tell)
     yield Step("instance", task.instance, {**prepared, **_elsewhere(task.machine)})
     failure = None
     if prepared["status"] != "ok":
         failure = {**prepared, "reason": f"the instance failed: {prepared['reason']}"}
     for cell in task.cells:
         yield Step("cell", cell)
-        yield Step("cell", cell, failure or _measure(task, cell, scratch))
+        yield Step("cell", cell, failure or _measure(task, cell, scratch, tell))
 
 
 def _elsewhere(machine: dict[str, Any]) -> dict[str, Any]:
@@ -112,20 +113,20 @@ def _elsewhere(machine: dict[str, Any]) -> dict[str, Any]:
     return {"machine": {name: here[name] for name in names}}
 
 
-def _prepare(task: Task, scratch: Path) -> Outcome:
+def _prepare(task: Task, scratch: Path, tell: Tell | None) -> Outcome:
     """Prepare an instance and write its data; return how that went."""
     # One at a time may use the whole machine.
     threads = max(joblib.cpu_count() // task.at_once, 1) if task.at_once > 1 else None
     request = {"instance": asdict(task.instance), "path": str(scratch / DATA)}
     outcome = run_in_child(
-        task.prepare, request, scratch, threads=threads, deadline=None, run=task.run
+        task.prepare, request, scratch, threads=threads, deadline=None, run=task.run, tell=tell
     )
     if outcome is None:
         raise RuntimeError("a process without a deadline ended without an outcome")
     return outcome
 
 
-def _measure(task: Task, cell: AnyCell, scratch: Path) -> Outcome:
+def _measure(task: Task, cell: AnyCell, scratch: Path, tell: Tell | None) -> Outcome:
     """Measure a cell in a process that is ended well after its time limit."""
     deadline = cell.time_limit * (1.0 + SPARE_SHARE) + SPARE_SECONDS
     outcome = run_in_child(
@@ -135,6 +136,7 @@ def _measure(task: Task, cell: AnyCell, scratch: Path) -> Outcome:
         threads=cell.threads,
         deadline=deadline,
         run=task.run,
+        tell=tell,
     )
     if outcome is None:
         return {"status": "over_limit", "reason": f"ended by force after {deadline:.0f} s"}
