@@ -112,8 +112,10 @@ class BudgetSearch:
         self._forget()
         step = _SAME
         for _ in range(_MOST_STEPS):
+            if self._ended:
+                break
             high = self._tried(high.alpha)
-            if self._ended or high.nodes <= self.max_nodes:
+            if high.nodes <= self.max_nodes:
                 break
             low, high, step = high, _Tried(high.alpha * step, 0), step**2
         if self.result is not None:
@@ -144,7 +146,7 @@ class BudgetSearch:
         if high.alpha == 0.0 or self.max_nodes < smallest_tree(self.problem.data):
             self._tried(high.alpha)
             return None
-        low = self._tried(high.alpha / _STEP, rough=True)
+        low = high
         while not self._ended and low.nodes <= self.max_nodes:
             if low.alpha == 0.0:
                 self._tried(0.0)
