@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from conftest import TINY, random_layers
 from pyomo.common.tee import capture_output
+from terminal import without_compiling
 
 import forestprune as fp
 from formulations import Polishing
@@ -281,7 +282,7 @@ def test_an_error_of_the_command_is_one_line(
     Path("broken.npz").write_text("not a problem")
     before = sorted(Path().iterdir())
     assert called("export", *arguments) == 2
-    error = capsys.readouterr().err
+    error = without_compiling(capsys.readouterr().err)
     assert error.startswith("error: ")
     assert said in error
     assert error.count("\n") == 1

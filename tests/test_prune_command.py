@@ -23,6 +23,7 @@ from sklearn.ensemble import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from terminal import without_compiling
 from typer.testing import CliRunner
 
 from forestprune import PrunedEnsemble
@@ -38,7 +39,7 @@ def run(*words: object) -> tuple[int, str, str]:
     done = CliRunner().invoke(app, [str(word) for word in words])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
-    return done.exit_code, done.stdout, done.stderr
+    return done.exit_code, done.stdout, without_compiling(done.stderr)
 
 
 def table(rows: int = 240, seed: int = 0) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, r2_score
+from terminal import without_compiling
 from typer.testing import CliRunner
 
 from formulations import InvalidInput
@@ -30,7 +31,7 @@ from studies.streams.csv_rows import CsvRows, open_csv
 def run(*words: str, given: str | None = None) -> tuple[int, str, str]:
     """Run the command: exit code, output, errors."""
     done = CliRunner().invoke(app, ["stream", *words], input=given)
-    return done.exit_code, done.stdout, done.stderr
+    return done.exit_code, done.stdout, without_compiling(done.stderr)
 
 
 def lines(rows: int, seed: int = 0) -> list[str]:

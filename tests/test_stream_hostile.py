@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from terminal import without_compiling
 from typer.testing import CliRunner
 
 from formulations import InvalidInput
@@ -28,7 +29,7 @@ ASKED = ("--target", "t", "--model", "tree")
 def run(*words: str, given: bytes | None = None) -> tuple[int, str, str]:
     """Run the command: exit code, output, errors."""
     done = CliRunner().invoke(app, ["stream", *words], input=given)
-    return done.exit_code, done.stdout, done.stderr
+    return done.exit_code, done.stdout, without_compiling(done.stderr)
 
 
 def lines(rows: int) -> list[str]:
