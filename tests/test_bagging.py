@@ -21,15 +21,16 @@ from contests import (
     write_table,
 )
 
+from forestprune import compete
 from studies import studying
 from studies.bagging.measure import measure
 from studies.bagging.outcomes import outcomes
 from studies.bagging.selection import Choice
 from studies.bagging.study import BAGGING
 from studies.bagging.tables import data_set_table, methods_table, sizes_table
-from studies.contests.candidates import RIDGES, alphas_of, candidates
+from studies.contests.candidates import RIDGES, alphas_of, candidates, weighed
 from studies.contests.cell import Contest
-from studies.contests.methods import POLISHED, TUNED
+from studies.contests.methods import POLISHED, SUBTREES, TUNED
 from studies.contests.points import error, point_of, point_without_trees
 from studies.overview.command import write_overview
 from studies.running import work
@@ -207,6 +208,30 @@ def test_the_limit_is_the_tuned_model_and_not_the_one_with_the_published_ridge(
     row = saved_by(measure, {"cell": cell.as_dict(), "path": str(tmp_path / "data.pickle")})[-1]
     nodes = {name: entry["nodes"] for (name, _), entry in by_name(row).items()}
     assert nodes[POLISHED] < nodes["ccp"] <= nodes[TUNED]
+
+
+@pytest.mark.filterwarnings("ignore:.*leaves no tree")
+def test_subtrees_have_the_ridge_that_validation_rows_choose(
+    measured: tuple[Contest, Prepared, Any], tmp_path: Path
+) -> None:
+    cell, found, saved = measured
+    request = {**cell.as_dict(), "models": (SUBTREES,)}
+    found.write(tmp_path / "data.pickle")
+    row = saved_by(measure, {"cell": request, "path": str(tmp_path / "data.pickle")})[-1]
+    entries = by_name(row)
+    for phi in cell.marks:
+        entry = entries[SUBTREES, phi]
+        budget = by_name(saved[-1])[TUNED, phi]["nodes"]
+        plain = compete(
+            SUBTREES, found.ensemble, *found.parts["train"], max_nodes=budget, polish=None
+        )
+        models = [weighed(found, plain, ridge) for ridge in RIDGES]
+        errors = [error(found, model, "validation") for model in models]
+        assert entry["nodes"] == plain.n_nodes
+        assert entry["validation"] == pytest.approx(min(errors))
+        assert entry["test"] == pytest.approx(
+            error(found, models[errors.index(min(errors))], "test")
+        )
 
 
 def test_what_is_there_is_saved_after_every_method(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,9 +14,9 @@ import numpy as np
 from forestprune import PrunedEnsemble, TreeEnsemble, compete
 from formulations.arrays import FloatArray
 from studies.bagging.selection import Choice
-from studies.contests.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates
+from studies.contests.candidates import PUBLISHED_RIDGE, RIDGES, alphas_of, candidates, weighed
 from studies.contests.cell import Contest
-from studies.contests.methods import POLISHED, TUNED
+from studies.contests.methods import POLISHED, SUBTREES, TUNED
 from studies.contests.points import (
     Point,
     attempt,
@@ -154,10 +155,26 @@ def _account(found: Prepared, taken: _Model) -> Point:
 
 def _rival(found: Prepared, name: str, nodes: int, limit: float) -> Point:
     """Return what another method makes of the forest within as many nodes."""
-    X, y = found.parts["train"]
-    model = compete(name, found.ensemble, X, y, max_nodes=nodes, time_limit=limit)
+    models = _models(found, name, nodes, limit)
+    model = min(models, key=lambda one: error(found, one, "validation"))
     return {
         **point_of(found, model),
         "guarantee": str(model.result.guarantee),
         "termination": str(model.result.termination),
     }
+
+
+def _models(found: Prepared, name: str, nodes: int, limit: float) -> Iterator[PrunedEnsemble]:
+    """Yield the models of a method, of which validation rows choose.
+
+    Subtrees have weights with several ridges, as layers have; sizes are the same for all.
+    """
+    make = partial(
+        compete, name, found.ensemble, *found.parts["train"], max_nodes=nodes, time_limit=limit
+    )
+    if name == SUBTREES:
+        pruned = make(polish=None)
+        for ridge in RIDGES:
+            yield weighed(found, pruned, ridge)
+    else:
+        yield make()

@@ -25,7 +25,7 @@ from studies.comparing.boxes import (
     name_methods,
     published_handle,
 )
-from studies.contests.methods import PLAIN, POLISHED, SUBTREES, TUNED, method_name
+from studies.contests.methods import JOINT, PLAIN, POLISHED, SUBTREES, TUNED, method_name
 from studies.drawing.style import COLOURS, INK, log_ticks, new_figure, plain
 
 _COLUMNS = 3
@@ -36,7 +36,7 @@ _LINES = {
     POLISHED: (COLOURS[0], "-"),
     PLAIN: (COLOURS[0], "--"),
     SUBTREES: (COLOURS[2], "-"),
-    "forestprune[joint=True]": (COLOURS[1], "-"),
+    JOINT: (COLOURS[1], "-"),
     "first_k": (COLOURS[4], ":"),
     "lasso": (COLOURS[3], "-."),
     "rule_lasso": (COLOURS[6], "--"),

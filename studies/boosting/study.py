@@ -13,7 +13,7 @@ from studies.contests.cell import Contest
 from studies.contests.choosing import SOUND, checked_models, folds_of, left_out, protocol_of
 from studies.contests.fold import FOLDS
 from studies.contests.kind import ContestRun, contests
-from studies.contests.methods import PLAIN, POLISHED, SUBTREES, TUNED
+from studies.contests.methods import JOINT, PLAIN, POLISHED, SUBTREES, TUNED
 from studies.reporting.report import Report
 from studies.spec import Protocol, Request
 from studies.study import Study
@@ -30,7 +30,7 @@ OWN = (TUNED, POLISHED, PLAIN)
 MODELS: dict[Protocol, tuple[str, ...]] = {
     "sound": (
         SUBTREES,
-        "forestprune[joint=True]",
+        JOINT,
         "first_k",
         "lasso",
         "lasso[refit=True]",

@@ -63,11 +63,12 @@ def candidates(
     )
     for alpha, pruned in path:
         for ridge in every:
-            if ridge is None:
-                yield Candidate(alpha, None, pruned)
-            else:
-                recipe = Recipe(shape=shape, alpha2=ridge)
-                yield Candidate(alpha, ridge, recipe.weighed(pruned, found.data, {}))
+            yield Candidate(alpha, ridge, weighed(found, pruned, ridge))
+
+
+def weighed(found: Prepared, pruned: PrunedEnsemble, ridge: float | None) -> PrunedEnsemble:
+    """Return a model polished with a ridge, or as it is where that is None."""
+    return pruned if ridge is None else Recipe(alpha2=ridge).weighed(pruned, found.data, {})
 
 
 def alphas_of(top: float, end: float, values: int) -> FloatArray:

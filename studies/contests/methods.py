@@ -5,9 +5,10 @@ from __future__ import annotations
 from studies.contests.candidates import PUBLISHED_RIDGE
 
 # ForestPrune, with α₂ chosen along with α; with α₂ as in the published experiments; without new
-# weights; and with subtrees in place of layers.
+# weights; with subtrees in place of layers; and with depths and weights chosen together.
 TUNED, POLISHED = "forestprune", f"forestprune[alpha2={PUBLISHED_RIDGE:g}]"
 PLAIN, SUBTREES = "forestprune[polish=None]", "forestprune[shape=subtree]"
+JOINT = "forestprune[joint=True]"
 
 # Labels of competitors; ForestPrune itself is the first in every table.
 _NAMES = {
@@ -15,7 +16,7 @@ _NAMES = {
     PLAIN: "ForestPrune, not polished",
     POLISHED: f"ForestPrune, α₂ = {PUBLISHED_RIDGE:g}",
     SUBTREES: "ForestPrune, subtrees",
-    "forestprune[joint=True]": "ForestPrune, joint",
+    JOINT: "ForestPrune, joint",
     "first_k": "first k trees",
     "first_k[average=False]": "first k trees, 1/n kept",
     "lasso": "lasso",
