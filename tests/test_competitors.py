@@ -521,6 +521,20 @@ def test_a_task_knows_its_trees() -> None:
     assert isinstance(compete("ccp", source, X, Y, max_nodes=50), PrunedEnsemble)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_as_many_trees_as_rows_have_weights_of_a_common_size(seed: int) -> None:
+    # With a tree for every row the loss is down to rounding; one more tree for it is too much.
+    rng = np.random.default_rng(seed)
+    X = np.sort(rng.uniform(size=(40, 1)), axis=0)
+    y = X[:, 0] + rng.normal(0.0, 0.3, 40)
+    model = GradientBoostingRegressor(
+        n_estimators=150, max_depth=5, subsample=0.25, random_state=0
+    ).fit(X, y)
+    found = fp.compete("bsts", model, X, y, max_nodes=3000, time_limit=1.0)
+    assert 30 <= found.n_trees <= 40
+    assert np.abs(found.model.scale).max() < 20.0
+
+
 def test_trees_that_nearly_depend_on_each_other_have_a_best_subset() -> None:
     # Each one alone differs enough from those before; all together do not.
     rng = np.random.default_rng(0)

@@ -41,8 +41,11 @@ class Products:
 
     @property
     def tolerance(self) -> float:
-        """Differences of the loss below this are rounding."""
-        return 1e-12 * self.square
+        """Differences of the loss below this are rounding, as they are for `solve`.
+
+        Trees for what is left below that would get weights as large as rounding is small.
+        """
+        return 1e-9 * self.square
 
     def fits(self, chosen: BoolArray) -> bool:
         """Return whether a subset is within the limits."""
