@@ -37,11 +37,12 @@ class _Tried(NamedTuple):
 
 
 class BudgetSearch:
-    """Search on α for the largest model of at most so many nodes.
+    """Search over α for the largest model of at most so many nodes.
 
     As α rises the optimum gets smaller, in steps: sizes between two steps belong to no α. So
     what is found may have fewer nodes than allowed. It is a solution for its own α, and what
-    is proven of it is proven there. The search ends within 0.1 % of the limit.
+    is proven of it is proven there. The search ends within 0.1 % of the limit, or where α
+    is known to 0.1 %.
 
     Where the limit lies is found with rough solutions, for which any gap is good enough; only
     from there on is it solved as asked.
@@ -110,14 +111,14 @@ class BudgetSearch:
         low, high = self._narrow(*found, rough=True)
         rough = (self.alpha, self.result, self.nodes)
         self._forget()
-        step = _SAME
+        alpha, step = high.alpha, _SAME
         for _ in range(_MOST_STEPS):
             if self._ended:
                 break
-            high = self._tried(high.alpha)
+            high = self._tried(alpha)
             if high.nodes <= self.max_nodes:
                 break
-            low, high, step = high, _Tried(high.alpha * step, 0), step**2
+            low, alpha, step = high, alpha * step, step**2
         if self.result is not None:
             self._narrow(low, high, rough=False)
         elif rough[1] is not None:
@@ -175,7 +176,7 @@ class BudgetSearch:
     def _share(self, low: _Tried, high: _Tried) -> float:
         """Return where between two α, in logs, the limit may be: sizes are about a power of α."""
         wanted = 0.5 * (1.0 + _ENOUGH) * self.max_nodes
-        if high.nodes < 1 or low.nodes <= wanted:
+        if high.nodes < 1:
             return 0.5
         share = np.log(low.nodes / wanted) / np.log(low.nodes / high.nodes)
         return float(np.clip(share, _LEAST_SHARE, 1.0 - _LEAST_SHARE))

@@ -21,12 +21,12 @@ class _First(event.Listener):
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell: Callable[[str], None] | None = tell
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, begun: Any) -> None:
         tell, self._tell = self._tell, None
         if tell is not None:
-            tell(KEPT if event.data["dispatcher"].stats.cache_path else NOT_KEPT)
+            tell(KEPT if begun.data["dispatcher"].stats.cache_path else NOT_KEPT)
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, ended: Any) -> None:
         """Nothing to say."""
 
 

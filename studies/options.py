@@ -63,6 +63,7 @@ SourceArgument = Annotated[
 ]
 TreesOption = Annotated[int, typer.Option(min=1, help="Trees to fit.")]
 DepthOption = Annotated[int, typer.Option(min=1, help="Largest depth of a tree.")]
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")]
 SolverOption = Annotated[
     list[str] | None,
     typer.Option(

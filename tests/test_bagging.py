@@ -342,11 +342,15 @@ def test_what_came_out_is_said(run: Any) -> None:
     )
     assert "CCP failed 1 time: ValueError: no" in report.notes
     (told,) = (note for note in report.notes if note.startswith("As good as published"))
-    assert told.startswith("As good as published: 1 of 2 test errors; 2 of 2 sizes. An error is")
+    assert told.startswith(
+        "As good as published: 1 of 2 test errors; 2 of 2 sizes, at most the published ones. "
+        "An error is"
+    )
     (how,) = (note for note in report.notes if note.startswith("φ is an absolute rise"))
     assert "the smallest is taken" in how
     assert "α: 5 from 10 to 1." in how
     assert "a search of another method has 2 s" in how
+    assert "Of subtrees, too, validation rows choose the ridge." in how
 
 
 def test_methods_that_do_better_are_named() -> None:

@@ -118,7 +118,6 @@ def test_errors_within_the_published_number_of_nodes_are_beside_the_published(ru
     assert BAGGING.report(whole).tables[-1] == table
     notes = BAGGING.report(whole).notes
     assert any("1 of 2 test errors within the published numbers of nodes" in one for one in notes)
-    assert not any("kept only the chosen models" in one for one in notes)
 
 
 @pytest.mark.usefixtures("as_published")
@@ -128,9 +127,6 @@ def test_rows_without_a_path_have_no_error_at_a_number_of_nodes(run: Any) -> Non
     rows = report.published[2].rows
     assert [row.name for row in rows] == ["autoMpg", "stock"]
     assert [(row.ours, row.within) for row in rows] == [(None, None)] * 2
-    (note,) = (one for one in report.notes if "kept only the chosen models" in one)
-    assert note.startswith("autoMpg, stock: ")
-    assert {row.note for row in rows} == {note.removeprefix("autoMpg, stock: ")}
     last = report.tables[-1].groups[0].rows
     assert [row[-2:] for row in last] == [("–", "–"), ("–", "–"), ("", "–")]
     assert [row[5] for row in last] == ["✓", "no", "1 of 2"]

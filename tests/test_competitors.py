@@ -23,6 +23,7 @@ from forestprune.competitors._core.base import Task
 from forestprune.competitors._core.registry import competitor_class
 from forestprune.competitors._search import fixed, free
 from forestprune.competitors._search.subsets import Products
+from forestprune.competitors._search.swaps import fitted, searched
 from solvers import SolverError
 
 generator = np.random.default_rng(3)
@@ -522,7 +523,7 @@ def test_a_task_knows_its_trees() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_as_many_trees_as_rows_have_weights_of_a_common_size(seed: int) -> None:
+def test_the_local_search_adds_no_trees_for_rounding(seed: int) -> None:
     # With a tree for every row the loss is down to rounding; one more tree for it is too much.
     rng = np.random.default_rng(seed)
     X = np.sort(rng.uniform(size=(40, 1)), axis=0)
@@ -530,9 +531,16 @@ def test_as_many_trees_as_rows_have_weights_of_a_common_size(seed: int) -> None:
     model = GradientBoostingRegressor(
         n_estimators=150, max_depth=5, subsample=0.25, random_state=0
     ).fit(X, y)
-    found = fp.compete("bsts", model, X, y, max_nodes=3000, time_limit=1.0)
-    assert 30 <= found.n_trees <= 40
-    assert np.abs(found.model.scale).max() < 20.0
+    T = np.column_stack([tree.predict(X) for tree in model.estimators_[:, 0]])
+    T -= T.mean(axis=0)
+    rest = y - y.mean()
+    cost = np.ones(T.shape[1])
+    problem = Products(T.T @ T / 40, T.T @ rest / 40, rest @ rest / 40, cost, np.inf, np.inf)
+    chosen = searched(problem, np.inf)
+    coefficients, loss = fitted(problem, chosen)
+    assert chosen.sum() <= 40
+    assert loss <= 1e-3 * problem.square
+    assert np.abs(coefficients).max() < 20.0
 
 
 def test_trees_that_nearly_depend_on_each_other_have_a_best_subset() -> None:

@@ -41,8 +41,6 @@ PACKAGES = ("formulations", "solvers", "forestprune", "studies")
 TRIAL = """
 import os
 import time
-import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvers._core.base import Answer, Solver

@@ -98,7 +98,7 @@ class Bsts(Competitor):
         coefficients = np.zeros(len(columns.tree))
         coefficients[able] = found.coefficients
         beta = columns.relative(coefficients)
-        gap = (found.loss - found.bound) / max(found.loss, 1e-300)
+        proven = found.bound >= problem.enough(found.loss, 2.0 * _GAP)
         return made(
             task,
             np.where(beta != 0.0, task.data.depths, 0),
@@ -107,6 +107,6 @@ class Bsts(Competitor):
             bound=found.bound,
             bound_source=BoundSource.EXHAUSTION,
             termination=found.termination,
-            guarantee=Guarantee.OPTIMAL if gap <= 2.0 * _GAP else Guarantee.FEASIBLE,
+            guarantee=Guarantee.OPTIMAL if proven else Guarantee.FEASIBLE,
             solve_seconds=perf_counter() - began,
         )

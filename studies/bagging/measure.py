@@ -89,7 +89,7 @@ def measure(request: dict[str, Any], save: Save) -> None:
     save(outcome_of(measured, cell.models))
     for place, name in enumerate(cell.models, 1):
         for phi in cell.marks:
-            entry = attempt(partial(_rival, found, name, budgets[phi], cell.search_limit))
+            entry = attempt(partial(_rival, found, cell, name, budgets[phi]))
             entries.append({"phi": phi, "name": name, **entry})
         save(outcome_of(measured, cell.models[place:]))
 
@@ -153,9 +153,9 @@ def _account(found: Prepared, taken: _Model) -> Point:
     return {**own, **point_of(found, taken.model)}
 
 
-def _rival(found: Prepared, name: str, nodes: int, limit: float) -> Point:
+def _rival(found: Prepared, cell: Contest, name: str, nodes: int) -> Point:
     """Return what another method makes of the forest within as many nodes."""
-    models = _models(found, name, nodes, limit)
+    models = _models(found, cell, name, nodes)
     model = min(models, key=lambda one: error(found, one, "validation"))
     return {
         **point_of(found, model),
@@ -164,15 +164,21 @@ def _rival(found: Prepared, name: str, nodes: int, limit: float) -> Point:
     }
 
 
-def _models(found: Prepared, name: str, nodes: int, limit: float) -> Iterator[PrunedEnsemble]:
+def _models(found: Prepared, cell: Contest, name: str, nodes: int) -> Iterator[PrunedEnsemble]:
     """Yield the models of a method, of which validation rows choose.
 
-    Subtrees have weights with several ridges, as layers have; sizes are the same for all.
+    Where the protocol is sound subtrees have weights with several ridges, as layers have; sizes
+    are the same for all.
     """
     make = partial(
-        compete, name, found.ensemble, *found.parts["train"], max_nodes=nodes, time_limit=limit
+        compete,
+        name,
+        found.ensemble,
+        *found.parts["train"],
+        max_nodes=nodes,
+        time_limit=cell.search_limit,
     )
-    if name == SUBTREES:
+    if name == SUBTREES and cell.instance.protocol == "sound":
         pruned = make(polish=None)
         for ridge in RIDGES:
             yield weighed(found, pruned, ridge)

@@ -68,13 +68,17 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         else "the first model along the falling α, polished with a ridge of 0.01, is taken whose "
         "validation error is at most φ above the full model's, or that of least validation error"
     )
+    ridges = (
+        "Of subtrees, too, validation rows choose the ridge. Others choose nothing by them. "
+        if found.protocol == "sound"
+        else ""
+    )
     return [
         *fold_notes(run),
         f"φ is an absolute rise of the MSE of a response of variance 1. ForestPrune: {how}; α: "
         f"{cell.values} from {cell.top:.3g} to {cell.end:g}. Its number of nodes is the limit of "
-        "all other methods, which choose nothing by validation rows; subtrees are polished with "
-        "the published ridge. ForestPrune's path has no time limit; a search of another method has "
-        f"{cell.search_limit:g} s, and what it has found by then counts.",
+        f"all other methods. {ridges}ForestPrune's path has no time limit; a search of another "
+        f"method has {cell.search_limit:g} s, and what it has found by then counts.",
         *_agreement(found),
         *differences(one.at_nodes for one in beside(found).values()),
         *_orders(found),
@@ -91,7 +95,7 @@ def _agreement(found: Outcomes) -> list[str]:
         {
             "test errors": [one.errors for one in every],
             "test errors within the published numbers of nodes": [one.at_nodes for one in every],
-            "sizes": [one.nodes for one in every],
+            "sizes, at most the published ones": [one.nodes for one in every],
         }
     )
 

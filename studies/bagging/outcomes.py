@@ -107,7 +107,7 @@ def outcomes(run: ContestRun) -> Outcomes:
             }
             for entry in row.get("entries", ())
         ]
-    found = Outcomes.of_run(run, lines, _COLUMNS, {line["phi"] for line in lines}, TREES)
+    found = Outcomes.of_run(run, lines, _COLUMNS, {line["phi"] for line in lines}, "bagging", TREES)
     along = [
         {"data": cell.instance.name, "fold": cell.instance.fold, "method": found.own, **point}
         for cell, row in run.cells

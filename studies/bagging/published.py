@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 from studies.bagging.outcomes import Outcomes
 from studies.comparing.published import Told, published_line, published_rise
 from studies.comparing.rises import SAME, over_folds, rise_beside
 from studies.contests.methods import PUBLISHED_NAMES
-from studies.reporting.published import Compared, Comparison, mark
+from studies.reporting.published import Compared, Comparison, counts, mark
 from studies.reporting.tables import NOT_RUN, Group, Table
 
 # Of CCP there are no published files, but medians in the paper's text, by φ: test errors over
@@ -22,14 +22,8 @@ _TEXT = "The published median is that of the paper's text, over all its data set
 TEXT_PHI = 0.01
 TEXT_RISE_PERCENT, TEXT_TIMES_SMALLER, TEXT_DEPTH = (1.0, 5.0), (10.0, 20.0), (5.0,)
 
-_NO_PATH = (
-    "Measured by a version that kept only the chosen models: the error within the published number "
-    "of nodes is not known."
-)
 
-
-@dataclass(frozen=True)
-class Beside:
+class Beside(NamedTuple):
     """Published figures of ForestPrune beside ours, at one φ.
 
     Attributes
@@ -68,9 +62,7 @@ def beside(found: Outcomes) -> dict[float, Beside]:
 
 def published_comparisons(found: Outcomes) -> tuple[Comparison, ...]:
     """Return published errors and sizes beside ours for every data set at hand, if any has some."""
-    return tuple(
-        getattr(one, each.name) for one in beside(found).values() for each in fields(Beside)
-    )
+    return tuple(comparison for one in beside(found).values() for comparison in one)
 
 
 def _beside(found: Outcomes, phi: float) -> Beside:
@@ -85,8 +77,7 @@ def _beside(found: Outcomes, phi: float) -> Beside:
         nodes.append(over_folds(data, told, budget, lines["nodes"]))
         if budget is not None:
             within = found.at_nodes(data, budget)
-            known = told if len(within) else replace(told, note=f"{told.note} {_NO_PATH}".strip())
-            at_nodes.append(over_folds(data, known, mse, within["test"], spread))
+            at_nodes.append(over_folds(data, told, mse, within["test"], spread))
     where = f"bagging, {found.protocol} protocol, φ = {phi:g}"
     return Beside(
         Comparison(f"{where}: test MSE of ForestPrune", tuple(errors)),
@@ -148,7 +139,7 @@ def _data_rows(one: Beside) -> Iterator[tuple[str, ...]]:
             _mean(row.ours, row.ours_spread),
             mark(row.within),
         )
-    if one.errors.counts[1]:
+    if counts((one.errors,))[1]:
         yield ("within", "", "", "", "", _how_many(one.errors), "", _how_many(one.at_nodes))
 
 
@@ -164,5 +155,5 @@ def _count(nodes: float | None) -> str:
 
 def _how_many(comparison: Comparison) -> str:
     """Return how many of the figures that are judged are within what is published."""
-    within, told = comparison.counts
+    within, told = counts((comparison,))
     return f"{within} of {told}" if told else NOT_RUN

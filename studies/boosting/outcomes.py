@@ -69,7 +69,7 @@ def outcomes(run: ContestRun) -> Outcomes:
         for method, points in methods_of(row, cell.instance.protocol):
             lines += [_line(cell.instance, row, method, point) for point in points]
     budgets = {mark for cell, _ in run.cells for mark in cell.marks}
-    return Outcomes.of_run(run, lines, _COLUMNS, budgets, TREES)
+    return Outcomes.of_run(run, lines, _COLUMNS, budgets, "boosting_path", TREES)
 
 
 def methods_of(row: Row, protocol: Protocol) -> Iterator[tuple[str, list[dict[str, Any]]]]:

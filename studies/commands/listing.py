@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Sequence
 
 import typer
 
 from solvers import available_solvers, capability_table
-from studies.options import console
-
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")]
+from studies.options import MarkdownOption, console
 
 
 def solvers(markdown: MarkdownOption = False) -> None:
@@ -22,7 +19,7 @@ def solvers(markdown: MarkdownOption = False) -> None:
 def competitors(markdown: MarkdownOption = False) -> None:
     """List the methods to compare with, their options and names in tables."""
     from forestprune import competitor_table
-    from studies.contests.methods import method_name, variants
+    from studies.contests.methods import method_name, named_labels
 
     rows = [
         {"competitor": row["competitor"], "in tables": method_name(row["competitor"]), **row}
@@ -31,11 +28,11 @@ def competitors(markdown: MarkdownOption = False) -> None:
     _list(f"{len(rows)} competitors, for --model and fp.compete", rows, markdown)
     if markdown:
         typer.echo()
-    named = [{"label": label, "in tables": method_name(label)} for label in variants()]
+    named = [{"label": label, "in tables": method_name(label)} for label in named_labels()]
     _list("Labels with options that have a name in tables", named, markdown)
 
 
-def _list(caption: str, rows: Iterable[dict[str, str]], markdown: bool) -> None:
+def _list(caption: str, rows: Sequence[dict[str, str]], markdown: bool) -> None:
     """Print rows with the same keys as a table."""
     from studies.reporting import render
     from studies.reporting.tables import Group, Table

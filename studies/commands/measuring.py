@@ -11,6 +11,7 @@ import typer
 from studies.options import (
     DATA_HELP,
     FolderOption,
+    MarkdownOption,
     SolverOption,
     TargetOption,
     ThreadsOption,
@@ -145,16 +146,15 @@ def benchmark(
     proofs: Annotated[
         bool, typer.Option("--proofs", help="Measure proofs of optimality instead.")
     ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+    markdown: MarkdownOption = False,
 ) -> None:
     """Measure speed as ratios to the source model's fit and apply, or proofs; one thread."""
-    from threadpoolctl import threadpool_limits
-
+    from solvers._core.threads import limited_threads
     from studies.certifying import certifying_table
     from studies.reporting import render
     from studies.speed import SETTINGS, speed_table
 
-    with threadpool_limits(1):
+    with limited_threads(1):
         table = certifying_table(console()) if proofs else speed_table(SETTINGS[:most], console())
     if markdown:
         typer.echo(render.markdown(table, numbers=False))

@@ -81,6 +81,7 @@ class Found:
         lines: Sequence[Mapping[str, Any]],
         columns: Sequence[str],
         levels: set[float],
+        table: str,
         trees: int,
     ) -> Self:
         """Return what a run has found so far.
@@ -91,6 +92,8 @@ class Found:
             The models, and what is told of each; there may be none yet.
         levels
             What models are compared at.
+        table
+            Of published figures, by its name.
         trees
             Of the published ensembles.
         """
@@ -100,7 +103,7 @@ class Found:
             tuple(dict.fromkeys(line["method"] for line in lines)),
             tuple(sorted(levels)),
             "sound" if first is None else first.instance.protocol,
-            told_of(run, trees),
+            told_of(run, table, trees),
             0.0 if first is None else first.search_limit,
         )
 

@@ -59,18 +59,20 @@ class Told:
     judged: bool = True
 
 
-def told_of(run: ContestRun, trees: int) -> dict[str, Told]:
-    """Return what the tables tell of each data set of a run.
+def told_of(run: ContestRun, table: str, trees: int) -> dict[str, Told]:
+    """Return what a table tells of each data set of a run.
 
     Parameters
     ----------
+    table
+        As in `published`.
     trees
         Of the published ensembles.
     """
     folds = len({cell.instance.fold for cell, _ in run.cells})
     return {
         cell.instance.name: _told(
-            cell.instance, folds, run.preparations.get(cell.instance, {}), trees
+            cell.instance, folds, run.preparations.get(cell.instance, {}), table, trees
         )
         for cell, _ in run.cells
     }
@@ -83,9 +85,9 @@ def published_as(fold: Fold) -> str | None:
     return name if usual else None
 
 
-def _told(fold: Fold, folds: int, made: Mapping[str, Any], trees: int) -> Told:
+def _told(fold: Fold, folds: int, made: Mapping[str, Any], table: str, trees: int) -> Told:
     name = published_as(fold)
-    if name is None:
+    if name is None or published_line(table, dataset=name) is None:
         return Told(None)
     notes = []
     all_rows = made.get("rows_there", 0) <= fold.rows

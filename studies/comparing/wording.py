@@ -55,10 +55,10 @@ def ridge_words() -> str:
 
 def failures(measured: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Return a sentence for each method that failed, and how often, from methods and points."""
-    counts = Counter((name, one["reason"]) for name, one in measured if one.get("reason"))
+    times = Counter((name, one["reason"]) for name, one in measured if one.get("reason"))
     return [
         f"{method_name(name)} failed {plural(count, 'time')}: {reason}"
-        for (name, reason), count in counts.items()
+        for (name, reason), count in times.items()
     ]
 
 
@@ -79,7 +79,7 @@ def agreement(kinds: Mapping[str, Iterable[Comparison]]) -> list[str]:
         return []
     return [
         f"As good as published: {'; '.join(told)}. An error is where it is at most the published "
-        "mean and one deviation, a size where it is at most the published one."
+        "mean and one deviation, where there is one."
     ]
 
 

@@ -44,6 +44,6 @@ def method_name(label: str) -> str:
     return _NAMES.get(label, label)
 
 
-def variants() -> list[str]:
+def named_labels() -> list[str]:
     """Return the labels with options that have a name for people."""
     return [label for label in _NAMES if "[" in label]

@@ -81,17 +81,11 @@ class Comparison:
     title: str
     rows: tuple[Compared, ...]
 
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many figures are within what is published, and of how many that is said."""
-        told = [row.within for row in self.rows if row.within is not None]
-        return sum(told), len(told)
-
 
 def counts(comparisons: Iterable[Comparison]) -> tuple[int, int]:
-    """Return the sums of the counts."""
-    every = [one.counts for one in comparisons]
-    return sum(within for within, _ in every), sum(told for _, told in every)
+    """Return how many figures are within what is published, and of how many that is said."""
+    told = [row.within for one in comparisons for row in one.rows if row.within is not None]
+    return sum(told), len(told)
 
 
 def published_table(comparisons: Iterable[Comparison]) -> tuple[Table, tuple[str, ...]]:

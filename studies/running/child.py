@@ -31,7 +31,7 @@ Save = Callable[[Outcome], None]
 Tell = Callable[[str], None]
 
 # Seconds between two looks at whether a process has something to say.
-LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 0.5
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -112,15 +112,18 @@ def _wait(
 ) -> int:
     """Return the exit code; tell what the process says before it ends."""
     left = math.inf if deadline is None else deadline
-    while tell is not None and left > LOOK_SECONDS:
+    code = None
+    while tell is not None and code is None and left > _LOOK_SECONDS:
         begin = time.monotonic()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return child.wait(LOOK_SECONDS)
+            code = child.wait(_LOOK_SECONDS)
         left -= time.monotonic() - begin
         if said.exists():
             tell(said.read_text(encoding="utf-8"))
             tell = None
-    return child.wait(None if deadline is None else max(left, 0.0))
+    if code is None:
+        code = child.wait(None if deadline is None else max(left, 0.0))
+    return code
 
 
 def _environment(threads: int | None) -> dict[str, str]:
@@ -186,7 +189,7 @@ def _main(function: str, folder: Path) -> None:
 
     def write(name: str, text: str) -> None:
         # Written beside and moved, so that the runner never reads half of it.
-        written = folder / "written.part"
+        written = folder / f"{name}.part"
         written.write_text(text, encoding="utf-8")
         written.replace(folder / name)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from contextlib import closing
 from dataclasses import asdict
-from functools import cache, partial
+from functools import partial
 from itertools import groupby
+from threading import Lock
 from typing import Any, Protocol
 
 from studies.kinds import AnyCell, Plan, Subject
@@ -75,7 +76,7 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, jobs: int | None
     run = uuid.uuid4().hex
     by_instance = [(i, tuple(group)) for i, group in groupby(todo, lambda cell: cell.instance)]
     at_once = min(available, len(by_instance))
-    tell = cache(reporter.notice)  # many processes may say the same: it is told once
+    tell = _once(reporter.notice)
     tasks = [
         Task(run, plan.kind.prepare, plan.kind.measure, instance, cells, at_once, here)
         for instance, cells in by_instance
@@ -90,6 +91,20 @@ def run_plan(plan: Plan, folder: RunFolder, reporter: Reporter, jobs: int | None
             _run_at_once(tasks, available, folder, reporter, tell)
     finally:
         end_run(run)
+
+
+def _once(tell: Tell) -> Tell:
+    """Return what tells a text that many processes say at the same time only once."""
+    told: set[str] = set()
+    lock = Lock()
+
+    def once(text: str) -> None:
+        with lock:
+            if text not in told:
+                told.add(text)
+                tell(text)
+
+    return once
 
 
 def _run_at_once(

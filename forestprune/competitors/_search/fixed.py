@@ -43,7 +43,7 @@ def best_fixed(problem: Products, time_limit: float, gap: float = 1e-6) -> Found
     bound = np.inf
     while queue:
         bound, _, low, high, inside = heapq.heappop(queue)
-        if bound >= (1.0 - gap) * loss - problem.tolerance:
+        if bound >= problem.enough(loss, gap):
             break
         if perf_counter() > ends:
             termination = Termination.TIME_LIMIT
@@ -66,12 +66,12 @@ def best_fixed(problem: Products, time_limit: float, gap: float = 1e-6) -> Found
             full = chosen.sum() >= problem.most
             above[~chosen & ((problem.cost > left) | full)] = 0.0
             lower, part = _bounded(problem, below, above)
-            if lower < (1.0 - gap) * loss - problem.tolerance:
+            if lower < problem.enough(loss, gap):
                 made += 1
                 heapq.heappush(queue, (lower, made, below, above, part))
-    bound = min(max(bound, 0.0), loss) if termination is Termination.TIME_LIMIT else loss
+    bound = min(max(bound, 0.0), loss)
     if termination is Termination.EXHAUSTED:
-        bound = (1.0 - gap) * loss
+        bound = problem.enough(loss, gap)
     return Found(np.flatnonzero(best), best.astype(np.float64), loss, bound, termination)
 
 

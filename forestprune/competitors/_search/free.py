@@ -63,8 +63,8 @@ class _Search:
         problem = self.problem
         columns = np.arange(problem.count)
         unseen = self._below(columns, problem.gram, problem.slopes.copy(), problem.square, [], 0.0)
-        # What was cut off is no better than the best by more than the gap.
-        return min(unseen, (1.0 - self._gap) * self.loss)
+        # What was cut off is no better than the best by more than the gap and rounding.
+        return min(unseen, self._enough)
 
     def _below(
         self,
@@ -130,7 +130,7 @@ class _Search:
 
     @property
     def _enough(self) -> float:
-        return (1.0 - self._gap) * self.loss - self.problem.tolerance
+        return self.problem.enough(self.loss, self._gap)
 
     def _offer(self, columns: list[int], loss: float) -> None:
         if loss < self.loss - self.problem.tolerance:

@@ -41,11 +41,15 @@ class Products:
 
     @property
     def tolerance(self) -> float:
-        """Differences of the loss below this are rounding, as they are for `solve`.
+        """Differences of the loss below this are rounding.
 
         Trees for what is left below that would get weights as large as rounding is small.
         """
         return 1e-9 * self.square
+
+    def enough(self, loss: float, gap: float) -> float:
+        """Return the bound from which on a loss is as good as the least one."""
+        return max((1.0 - gap) * loss - self.tolerance, 0.0)
 
     def fits(self, chosen: BoolArray) -> bool:
         """Return whether a subset is within the limits."""

@@ -132,12 +132,16 @@ def _descended(
     problem: Products, start: BoolArray, by_cost: bool, ends: float
 ) -> tuple[BoolArray, float]:
     """Return the subset that the best additions and exchanges lead to, and its loss."""
+    best, loss = start, np.inf
     chosen = start.copy()
-    loss = np.inf
     while True:
-        move, loss = _best_move(problem, chosen, by_cost)
+        move, found = _best_move(problem, chosen, by_cost)
+        # Among columns that nearly depend on each other, what a move promises may be rounding.
+        if not found < loss - problem.tolerance:
+            return best, loss
+        best, loss = chosen.copy(), found
         if move is None or perf_counter() >= ends:
-            return chosen, loss
+            return best, loss
         out, into = move
         if out >= 0:
             chosen[out] = False
