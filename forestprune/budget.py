@@ -136,12 +136,12 @@ class BudgetSearch:
 
         None when there is no such pair; then the result is what there is.
         """
-        top = self.problem.alpha_max()
-        high = self._tried(top, rough=True)
-        for _ in range(_MOST_STEPS - 1):
+        alpha = top = self.problem.alpha_max()
+        for _ in range(_MOST_STEPS):
+            high = self._tried(alpha, rough=True)
             if self._ended or high.nodes <= self.max_nodes:
                 break
-            high = self._tried(high.alpha * _STEP, rough=True)
+            alpha *= _STEP
         if self.result is None:
             return None
         if high.alpha == 0.0 or self.max_nodes < smallest_tree(self.problem.data):

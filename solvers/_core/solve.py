@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from formulations import (
-    Formulation,
-    InvalidInput,
-)
+from formulations import Formulation, InvalidInput
 from formulations.arrays import FloatArray, IntArray
 from solvers._core.arguments import (
     at_least_zero,

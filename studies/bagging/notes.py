@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 from studies.bagging.outcomes import Outcomes
-from studies.bagging.published import beside, published_rise_of
+from studies.bagging.published import Beside, beside, published_rise_of
 from studies.comparing.wording import (
     agreement,
     differences,
@@ -68,6 +71,7 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         else "the first model along the falling α, polished with a ridge of 0.01, is taken whose "
         "validation error is at most φ above the full model's, or that of least validation error"
     )
+    published = beside(found).values()
     ridges = (
         "Of subtrees, too, validation rows choose the ridge. Others choose nothing by them. "
         if found.protocol == "sound"
@@ -79,8 +83,8 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
         f"{cell.values} from {cell.top:.3g} to {cell.end:g}. Its number of nodes is the limit of "
         f"all other methods. {ridges}ForestPrune's path has no time limit; a search of another "
         f"method has {cell.search_limit:g} s, and what it has found by then counts.",
-        *_agreement(found),
-        *differences(one.at_nodes for one in beside(found).values()),
+        *_agreement(published),
+        *differences(one.at_nodes for one in published),
         *_orders(found),
         *failures((one["name"], one) for _, row in run.cells for one in row.get("entries", ())),
         machine_note(run, "process"),
@@ -88,9 +92,8 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
     ]
 
 
-def _agreement(found: Outcomes) -> list[str]:
+def _agreement(every: Collection[Beside]) -> list[str]:
     """Return how many of our errors and sizes are as good as the published ones."""
-    every = beside(found).values()
     return agreement(
         {
             "test errors": [one.errors for one in every],
@@ -102,14 +105,15 @@ def _agreement(found: Outcomes) -> list[str]:
 
 def _orders(found: Outcomes) -> list[str]:
     """Return where the other methods come in another order than published, and why."""
-    said = []
-    for phi in found.phis:
-        told = {
-            method: published_rise_of(found.told.values(), method, phi) for method in found.rivals
-        }
-        published = {method: rise for method, rise in told.items() if rise is not None}
-        ours = {method: float(found.rises(method, phi).median()) for method in published}
-        said.append(order_note(f"From the best on, φ = {phi:g}", published, ours))
+    said = [
+        order_note(
+            f"From the best on, φ = {phi:g}",
+            found.rivals,
+            partial(published_rise_of, found.told.values(), phi=phi),
+            partial(found.rises, phi=phi),
+        )
+        for phi in found.phis
+    ]
     whole = found.points[found.points["method"].isin(_WHOLE)]
     if len(whole) and any(said):
         none = float((whole["trees"] == 0).mean())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from studies.boosting.outcomes import Outcomes
 from studies.boosting.tables import published_comparisons, published_rise_of
@@ -69,16 +70,15 @@ def notes(run: ContestRun, found: Outcomes) -> list[str]:
 
 def _orders(found: Outcomes) -> list[str]:
     """Return where the other methods come in another order than published."""
-    said = []
-    for budget in found.budgets:
-        told = {
-            method: published_rise_of(found.told.values(), method, budget)
-            for method in found.methods[1:]
-        }
-        published = {method: rise for method, rise in told.items() if rise is not None}
-        lines = found.within[budget]
-        ours = {method: float(found.rises(lines, method).median()) for method in published}
-        said.append(order_note(f"From the best on, {budget:,g} nodes", published, ours))
+    said = [
+        order_note(
+            f"From the best on, {budget:,g} nodes",
+            found.methods[1:],
+            partial(published_rise_of, found.told.values(), budget=budget),
+            partial(found.rises, found.within[budget]),
+        )
+        for budget in found.budgets
+    ]
     return [sentence for sentence in said if sentence]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from studies.running.child import Save
 from studies.running.machine import now, peak_megabytes
 from studies.running.prepare import new_model, parts_of
-from studies.running.prepared import Prepared
+from studies.running.prepared import Prepared, named
 from studies.spec import Instance
 
 
@@ -27,7 +27,7 @@ def prepare(request: dict[str, Any], save: Save) -> None:
     instance = Instance(**request["instance"])
     parts, names = parts_of(instance)
     model = new_model(instance.ensemble, instance.trees, instance.depth, instance.seed)
-    found, seconds = Prepared.fitted(model, parts, names)
+    found, seconds = Prepared.fitted(model, parts, named(names))
     found.write(Path(request["path"]))
     every = np.concatenate([rows for rows, _ in parts.values()])
     save(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import pandas as pd
 
 from studies.contests.candidates import RIDGES
 from studies.contests.fold import FOLDS
@@ -96,20 +98,31 @@ def without_published(table: Table) -> Table:
     return columns_of(table, tuple(n for n in table.header if not n.startswith("published")))
 
 
-def order_note(level: str, published: Mapping[str, float], ours: Mapping[str, float]) -> str:
+def order_note(
+    level: str,
+    methods: Iterable[str],
+    published: Callable[[str], float | None],
+    rises: Callable[[str], pd.Series[float]],
+) -> str:
     """Return whether methods come in the published order, as a sentence.
 
     Parameters
     ----------
     level
         Where, such as ``φ = 0.01``.
-    published, ours
-        By label, the median rise over ForestPrune, NaN where there is none; those count that
-        have both.
+    methods
+        Labels; those count that have both figures.
+    published
+        Of a method, the median rise over ForestPrune, or None.
+    rises
+        Of a method, ours by data set, as `rises_over` returns them.
     """
-    both = [method for method in published if math.isfinite(ours.get(method, math.nan))]
-    told = sorted(both, key=lambda method: published[method])
-    found = sorted(both, key=lambda method: ours[method])
+    both = {}
+    for method in methods:
+        rise, own = published(method), float(rises(method).median())
+        if rise is not None and math.isfinite(own):
+            both[method] = rise, own
+    told, found = (sorted(both, key=lambda method: both[method][of]) for of in (0, 1))
     if len(both) < 2:
         return ""
     if told == found:

@@ -10,7 +10,7 @@ from studies.contests.parts import parts_of
 from studies.running.child import Save
 from studies.running.machine import now, peak_megabytes
 from studies.running.prepare import new_model
-from studies.running.prepared import Prepared
+from studies.running.prepared import Prepared, named
 
 # What the published experiments set beside trees, depth and learning rate.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -33,7 +33,7 @@ def prepare(request: dict[str, Any], save: Save) -> None:
     parts, names, there, dropped = parts_of(fold)
     model = new_model(fold.ensemble, fold.trees, fold.depth, fold.seed)
     model.set_params(**_OPTIONS[fold.ensemble])
-    found, seconds = Prepared.fitted(model, parts, names)
+    found, seconds = Prepared.fitted(model, parts, named(names))
     found.write(Path(request["path"]))
     save(
         {

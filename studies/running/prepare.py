@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import joblib
 import numpy as np
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
-from forestprune import TreeEnsemble, pruning_data, read_ensemble
+from forestprune import TreeEnsemble, read_ensemble
 from studies import datasets
 from studies.running.child import Save
 from studies.running.held_out import HeldOut, Part
 from studies.running.machine import now, peak_megabytes
+from studies.running.prepared import Prepared
 from studies.spec import Instance
 
 LEARNING_RATE = 0.1
@@ -34,27 +35,23 @@ def prepare(request: dict[str, Any], save: Save) -> None:
     """
     instance = Instance(**request["instance"])
     parts = rows_of(instance)
-    X, y = parts.pop("train")
     model = new_model(instance.ensemble, instance.trees, instance.depth, instance.seed)
-    begin = perf_counter()
-    model.fit(X, y)
-    fitted = perf_counter()
-    ensemble = repeated(model, instance.copies)
-    data = pruning_data(ensemble, X, y)
-    built = perf_counter()
+    found, seconds = Prepared.fitted(model, parts, partial(repeated, copies=instance.copies))
+    data = found.data
     with Path(request["path"]).open("wb") as file:
         pickle.dump(data, file, pickle.HIGHEST_PROTOCOL)
     full: dict[str, float] = {}
-    if parts:
-        held_out = HeldOut(ensemble, parts)
+    held_out = HeldOut(
+        found.ensemble, {name: part for name, part in parts.items() if name != "train"}
+    )
+    if held_out.parts:
         held_out.write(Path(request["path"]))
-        full = held_out.errors(ensemble)
+        full = held_out.errors(found.ensemble)
     save(
         {
             "status": "ok",
-            "fit_seconds": fitted - begin,
+            **seconds,
             "fit_threads": getattr(model, "n_jobs", None) or 1,
-            "build_seconds": built - fitted,
             "nodes": int(data.node_start[-1]),
             "trees": data.n_trees,
             "mean_depth": float(data.depths.mean()),

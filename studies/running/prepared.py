@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +11,11 @@ from typing import Any
 
 from forestprune import PruningData, TreeEnsemble, pruning_data, read_ensemble
 from studies.running.held_out import Part, Predictor, mean_squared_error
+
+
+def named(names: Sequence[str]) -> Callable[[Any], TreeEnsemble]:
+    """Return what reads a fitted model and gives its features names."""
+    return lambda model: replace(read_ensemble(model), feature_names=tuple(names))
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Prepared:
 
     @classmethod
     def fitted(
-        cls, model: Any, parts: dict[str, Part], names: Sequence[str]
+        cls, model: Any, parts: dict[str, Part], read: Callable[[Any], TreeEnsemble]
     ) -> tuple[Prepared, dict[str, float]]:
         """Fit a model to the training rows and build what problems need.
 
@@ -43,8 +48,8 @@ class Prepared:
             As scikit-learn has it.
         parts
             All of them.
-        names
-            Of the features.
+        read
+            From the fitted model to its trees, such as `named`.
 
         Returns
         -------
@@ -56,7 +61,7 @@ class Prepared:
         begin = perf_counter()
         model.fit(X, y)
         end = perf_counter()
-        ensemble = replace(read_ensemble(model), feature_names=tuple(names))
+        ensemble = read(model)
         data = pruning_data(ensemble, X, y)
         seconds = {"fit_seconds": end - begin, "build_seconds": perf_counter() - end}
         return cls(ensemble, data, parts), seconds
